@@ -24,6 +24,8 @@ LIBC = ctypes.CDLL(None)
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 BPF_PROG_TYPE_PERF_EVENT = "7"
 
+DOUBLED_MAX = 4
+
 CHANGED = []  # of sysctls: (path, text before), in the order of changes
 BEFORE_END = []  # called first where the tests are ended from outside
 
@@ -178,6 +180,15 @@ class RootCase(unittest.TestCase):
         self.sysctl("kernel/bpf_stats_enabled", 1)
         before = nr_fired(process.pid)
         self.wait_while_it_runs(process, f"{nr_more} samples", lambda: nr_fired(process.pid) >= before + nr_more)
+
+    def until_seen(self, what, run, seen):
+        """The result of run(length), which samples for so many times its usual length, 1, 2, 4 and so on, until
+        seen(result): for what one run may miss by chance."""
+        for doubled in range(DOUBLED_MAX + 1):
+            result = run(1 << doubled)
+            if seen(result):
+                return result
+        self.fail(f"not in {1 << DOUBLED_MAX} times the usual length: {what}")
 
     def assert_share(self, count, nr, share, said=None):
         """At least this share of @nr samples is of the kind of these @count: refuted where chance alone would give so few

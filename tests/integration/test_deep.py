@@ -11,12 +11,20 @@ OF_MAIN = 3  # __libc_start_call_main, __libc_start_main, _start: as names, or w
 
 
 class Deep(RootCase):
-    def deep(self, depth, *options, verb="profile", ms=300):
-        """Stacks in spin() under @depth frames of recurse(), as (stack, names leaf first)."""
-        run = self.profile("-U", *options, "-d", "60", "--", fixture("recursion"), str(ms), str(depth), verb=verb)
+    def run_it(self, command, *options, verb):
+        run = self.profile("-U", *options, "-d", "60", "--", *command, verb=verb)
         self.assertEqual(run.books["lost"]["stack_map_full"], 0)
-        stacks = [(stack, [frame["symbol"] for frame in stack["user"]]) for stack in run.stacks]
+        stacks = [(stack, [frame["symbol"] for frame in stack["user"]]) for stack in run.stacks
+                  if stack["comm"] == "recursion"]
         return run, [(stack, names) for stack, names in stacks if names and names[0] == "spin"]
+
+    def deep(self, depth, *options, verb="profile", stop="outermost"):
+        """A run and its stacks in spin() under @depth frames of recurse(), as (stack, names leaf first). One of them ends with
+        @stop: samples that come before their tables end with their snapshot."""
+        return self.until_seen(
+            f"a stack that ends with {stop}",
+            lambda length: self.run_it([fixture("recursion"), str(300 * length), str(depth)], *options, verb=verb),
+            lambda result: any(stack["stop"] == stop for stack, _ in result[1]))
 
     def check(self, stack, names, depth, leaf, root):
         self.assertEqual(stack["stop"], "outermost")
@@ -37,14 +45,11 @@ class Deep(RootCase):
                                          ("99", 1500, ["--max-depth", "5,9"], (5, 9))):
             with self.subTest(hz=hz, depth=depth, options=options):
                 run, stacks = self.deep(depth, "-F", hz, *options)
-                self.assertTrue(stacks)
-                # those that came before their tables end with their snapshot
-                whole = [item for item in stacks if item[0]["stop"] == "outermost"]
                 self.assertLessEqual({stack["stop"] for stack, _ in stacks},
                                      {"outermost", "depth", "read_fault"})
-                self.assertTrue(whole)
-                for stack, names in whole:
-                    self.check(stack, names, depth, *kept)
+                for stack, names in stacks:
+                    if stack["stop"] == "outermost":
+                        self.check(stack, names, depth, *kept)
                 # a machine that takes a millisecond for a walk says so
                 self.assertEqual(run.books["stop"]["depth"],
                                  run.books["deep"]["refused"] + run.books["deep"]["cut"])
@@ -54,34 +59,33 @@ class Deep(RootCase):
     def test_one_that_fits_has_no_gap(self):
         depth = 1024 - 2 - OF_MAIN
         for more in (0, 1):
-            run, stacks = self.deep(depth + more, "-F", "499")
-            self.assertTrue(stacks)
+            _, stacks = self.deep(depth + more, "-F", "499")
             for stack, names in stacks:
                 if stack["stop"] == "outermost":
                     self.assertEqual((GAP in names, stack.get("elided", 0)), (more == 1, more))
 
     def test_beyond_the_bounds_a_stack_is_cut_and_counted(self):
-        run, stacks = self.deep(80000, "-F", "99")
-        self.assertTrue(stacks)
+        _, stacks = self.deep(80000, "-F", "99", stop="depth")
         for stack, names in stacks:
             self.assertEqual(names[0], "spin")
             self.assertIn(stack["stop"], ("depth", "read_fault"))
             self.assertLessEqual(stack.get("elided", 0), 65536)
-        self.assertGreater(run.books["stop"]["depth"], 0)
 
     def test_without_outermost_frames_the_walk_ends(self):
-        run, stacks = self.deep(1500, "-F", "99", "--max-depth", "100,0")
-        self.assertTrue(stacks)
+        run, stacks = self.deep(1500, "-F", "99", "--max-depth", "100,0", stop="depth")
         for stack, names in stacks:
             self.assertEqual((stack["stop"], names), ("depth", ["spin"] + ["recurse"] * 99))
         self.assertEqual(run.books["deep"]["walked"], 0)
 
     def test_compare_judges_up_to_the_gap(self):
-        run, stacks = self.deep(1500, "-F", "499", verb="compare")
-        self.assertTrue(stacks)
+        _, stacks = self.deep(1500, "-F", "499", verb="compare")
         for stack, names in stacks:
             self.assertEqual([frame for frame in stack["fp"] if frame["symbol"] == GAP], [])
-        run, stacks = self.deep(1500, "-F", "499", "--max-depth", "40,40", verb="compare")
+
+    def test_compare_judges_none_with_a_gap_within_reach_of_frame_pointers(self):
+        # a run that judges nothing fails: `chain` is judged
+        command = ["/bin/sh", "-c", f"{fixture('chain')} 300; {fixture('recursion')} 300 1500"]
+        _, stacks = self.run_it(command, "-F", "499", "--max-depth", "40,40", verb="compare")
         self.assertEqual({stack["class"] for stack, names in stacks}, {"unjudged"})
 
 
