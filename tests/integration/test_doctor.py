@@ -11,10 +11,11 @@ import shutil
 import signal
 import struct
 import subprocess
-import sys
 
-from parser_processes import NO_CAPABILITIES, status, workers
+from parser_processes import NO_CAPABILITIES, readers, status
+from pending_case import CALLER, STEPS, Hurry
 from root_case import FPLESS, RootCase, fixture, main, write
+from slow_code import slow_file
 from waiting import wait_for, wait_until_it_runs
 
 NOBODY = 65534
@@ -38,6 +39,11 @@ def refuse_calls(*numbers):
         if libc.prctl(22, 2, ctypes.c_char_p(header), 0, 0):  # PR_SET_SECCOMP, a filter
             raise OSError(ctypes.get_errno(), "seccomp")
     return preexec
+
+
+def maps(pid):
+    with open(f"/proc/{pid}/maps", encoding="utf-8") as file:
+        return file.read()
 
 
 class DoctorCase(RootCase):
@@ -231,39 +237,22 @@ class ProcessesAreReported(DoctorCase):
         self.assertEqual(report["by"]["run-time code"]["verdict"], "warn")
 
     def test_files_are_read_by_workers_and_one_that_dies_costs_one_file(self):
-        process = self.start(sys.executable, "-c", "import ctypes, decimal, sqlite3, ssl, time; "
-                             "print(flush=True); time.sleep(600)", stdout=subprocess.PIPE)
-        process.stdout.readline()
+        slow = slow_file(self.path("slow.so"), 4 * STEPS)
+        process = self.start(CALLER, "600000", "0", slow)
+        wait_for(f"{slow} is mapped", lambda: slow in maps(process.pid))
         whole = self.report(process.pid)
-        doctor = self.start(self.program, "doctor", "--json", str(process.pid),
-                            stdout=subprocess.PIPE)
-        said = None
-        while not said and doctor.poll() is None:
-            said = self.end_a_worker(doctor.pid, whole["object"])
-        self.assertTrue(said, "no worker was seen reading")
+        doctor = self.start(self.program, "doctor", "--json", str(process.pid), stdout=subprocess.PIPE)
+        with Hurry():
+            worker = self.wait_while_it_runs(doctor, "a worker that reads", lambda: readers(doctor.pid, slow))[0]
+            said = status(worker)
+            os.kill(worker, signal.SIGSEGV)
         self.assertEqual((said["CapEff"], said["NoNewPrivs"]), (NO_CAPABILITIES, "1"))
         report = json.loads(doctor.communicate(timeout=100)[0])
         self.assertEqual(doctor.returncode, 0)
-        self.assertEqual(len(report["refused"]), 1)
-        lost = report["refused"][0]
-        self.assertIn("killed by signal 11", lost["error"])
+        self.assertEqual([lost["object"] for lost in report["refused"]], [slow])
+        self.assertIn("killed by signal 11", report["refused"][0]["error"])
         objects = {found["object"] for found in report["objects"]}
-        self.assertEqual(objects | {lost["object"]}, set(whole["object"]))
-
-    @staticmethod
-    def end_a_worker(pid, paths):
-        """Ends one that has one of the files open, and no debug file besides."""
-        for worker in workers(pid):
-            try:
-                opened = {os.readlink(f"/proc/{worker}/fd/{fd}")
-                          for fd in os.listdir(f"/proc/{worker}/fd")}
-                said = status(worker)
-                if opened & set(paths) and len(opened) == 2:
-                    os.kill(worker, signal.SIGSEGV)
-                    return said
-            except OSError:
-                pass
-        return None
+        self.assertEqual(objects | {slow}, set(whole["object"]))
 
     def test_deleted_program(self):
         program = shutil.copy2(fixture("chain"), self.path("program"))
