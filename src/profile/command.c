@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/log.h"
 
 #define KILL_AFTER_MS  5000
@@ -115,13 +116,18 @@ int command_release(struct command *command, int stop_fd, struct fpl_err *err)
 {
 	struct pollfd poll_fds[] = { { .fd = command->fail_fd, .events = POLLIN },
 				     { .fd = stop_fd, .events = POLLIN } };
+	uint64_t end_ms = clock_monotonic_ms() + BEGIN_MS, now_ms;
 	ssize_t n = write(command->go_fd, "", 1);
 
 	(void)n;
 	close(command->go_fd);
 	command->go_fd = -1;
 	/* the file system of the file may not answer: then the run goes on without it */
-	n = poll(poll_fds, ARRAY_SIZE(poll_fds), BEGIN_MS);
+	do {
+		now_ms = clock_monotonic_ms();
+		n = poll(poll_fds, ARRAY_SIZE(poll_fds),
+			 now_ms < end_ms ? (int)(end_ms - now_ms) : 0);
+	} while (n < 0 && errno == EINTR); /* judging has a timer that ticks */
 	if (poll_fds[0].revents)
 		return take_begin(command, err);
 	if (n == 0)
