@@ -57,12 +57,12 @@ class Report:
 
 
 class Judge(RootCase):
-    def judge(self, *args, status=0):
-        """Runs to its end. Returns (report, what it said)."""
+    def judge(self, *args, status=(0,)):
+        """Runs to its end, with one of these statuses. Returns (report, what it said)."""
         done = subprocess.run([FPLESS, "verify", "--live", *args], stdin=subprocess.DEVNULL,
                               capture_output=True, timeout=TIMEOUT_S, check=False)
         text, said = done.stdout.decode(), done.stderr.decode()
-        self.assertEqual(done.returncode, status, text + said)
+        self.assertIn(done.returncode, status, text + said)
         return Report(text), said
 
     def target(self, mode, program="judged_static"):
@@ -92,7 +92,7 @@ class Judge(RootCase):
                                       r"\(100.0 %\) at a row")
 
     def test_a_wrong_cfa_is_accused(self):
-        report, said = self.judge(*WHOLE, "--", fixture("judged_static"), "cfa", "1", status=5)
+        report, said = self.judge(*WHOLE, "--", fixture("judged_static"), "cfa", "1", status=(5,))
         self.assertIn("ok cfa\n", said)
         # five calls, three instructions between push and pop
         self.assertEqual([accusation[1:2] + accusation[4:] for accusation in report.accusations],
@@ -102,7 +102,7 @@ class Judge(RootCase):
         self.assertIn(": cfa=rsp+8\n", report.text)
 
     def test_a_wrong_register_is_accused(self):
-        report, _ = self.judge(*WHOLE, "--", fixture("judged_static"), "register", "1", status=5)
+        report, _ = self.judge(*WHOLE, "--", fixture("judged_static"), "register", "1", status=(5,))
         self.assertEqual([accusation[1:2] + accusation[4:] for accusation in report.accusations],
                          [("wrong_register", "r12", "cfi", "15")])
         self.assertIn(": cfa=rsp+16 r12=c-24\n", report.text)
@@ -179,7 +179,8 @@ class Judge(RootCase):
         self.assert_unharmed(process, "all")
 
     def test_a_command_that_outlives_the_run_is_ended(self):
-        report, said = self.judge("-d", "1", "--", fixture("judged_static"), "bare", "1000000000")
+        # 3: it got no CPU within the second
+        report, said = self.judge("-d", "1", "--", fixture("judged_static"), "bare", "1000000000", status=(0, 3))
         self.assertIn("the time is over", report.text)
         self.assertIn("ended by signal 15 with the run", said)
 
@@ -187,7 +188,7 @@ class Judge(RootCase):
         process = self.target("bare")
         os.kill(process.pid, signal.SIGSTOP)
         wait_for("it is stopped", lambda: state(process.pid) == "T")
-        _, said = self.judge("-d", "0.3", str(process.pid), status=3)
+        _, said = self.judge("-d", "0.3", str(process.pid), status=(3,))
         self.assertIn("nothing was judged", said)
         wait_for("it is stopped", lambda: state(process.pid) == "T")
         os.kill(process.pid, signal.SIGCONT)
@@ -208,7 +209,7 @@ class Judge(RootCase):
     def test_a_process_that_sleeps_is_left_alone(self):
         process = self.start("sleep", "1000")
         wait_for("it sleeps", lambda: state(process.pid) == "S")
-        _, said = self.judge("-d", "0.3", str(process.pid), status=3)
+        _, said = self.judge("-d", "0.3", str(process.pid), status=(3,))
         self.assertIn("nothing was judged", said)
         self.assertEqual(tracer(process.pid), 0)
         self.assertFalse(is_dead(process.pid))
