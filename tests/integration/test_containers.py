@@ -8,7 +8,7 @@ import shutil
 import subprocess
 
 from fpless_run import Run
-from root_case import FPLESS, RootCase, children, fixture, main
+from root_case import FPLESS, RootCase, children, fixture, main, write
 from waiting import executable, wait_for, wait_until_busy
 
 CHAIN = ["spin", "far_away", "indirect", "wide", "outer", "main", "__libc_start_call_main",
@@ -151,6 +151,15 @@ class ProfilerIsInside(ContainerCase):
         self.assertEqual(run.faults(), [])
         return run
 
+    def stopwatch(self):
+        """A command that ends when process $1 has used $2 ticks of CPU time."""
+        path = self.path("used")
+        write(path, """#!/bin/sh
+until [ "$(cut -d ' ' -f 14 /proc/$1/stat)" -ge "$2" ]; do sleep 0.02; done
+""")
+        os.chmod(path, 0o755)
+        return path
+
     def test_command(self):
         program = self.copy("program")
         for level in (1, 3):
@@ -162,7 +171,8 @@ class ProfilerIsInside(ContainerCase):
 
     def test_process_that_runs(self):
         program = self.copy("program")
-        start = f'{program} 60000 & sleep 0.2; "$@" -d 0.3 -p $!; echo $! > {self.path("pid")}'
+        used = self.stopwatch()
+        start = f'{program} 60000 & {used} $! 5; "$@" -p $! -- {used} $! 35; echo $! > {self.path("pid")}'
         run = self.inside(start)
         with open(self.path("pid"), encoding="ascii") as file:
             pid = int(file.read())
@@ -174,8 +184,10 @@ class ProfilerIsInside(ContainerCase):
         inner, outer = self.copy("inner"), self.copy("outer")
         process = self.start(outer, "60000")
         self.find(process, "outer")
-        start = f"""unshare --pid --fork {inner} 60000 & sleep 0.3; "$@" -d 0.4 -a
-            pgrep -x inner > {self.path("pid")}"""
+        used = self.stopwatch()
+        start = f"""unshare --pid --fork {inner} 60000 &
+            until pgrep -x inner > {self.path("pid")}; do sleep 0.02; done
+            pid=$(cat {self.path("pid")}); {used} $pid 5; "$@" -a -- {used} $pid 45"""
         run = self.inside(start)
         with open(self.path("pid"), encoding="ascii") as file:
             pid = int(file.read())
@@ -186,13 +198,18 @@ class ProfilerIsInside(ContainerCase):
     def test_children_come_and_go(self):
         """As complete as outside, to the last samples of those that exit."""
         program = self.copy("program")
-        script = f"for i in $(seq 80); do {program} 4; {program} 2; done"
-        run = self.inside('"$@"', "-d", "60", "--", "/bin/sh", "-c", script)
-        self.assert_share(len({stack["pid"] for stack in run.stacks} - {1}), 160, 0.6)  # of 2 ms and of 4 ms at 999 Hz
-        stops = run.books["stop"]
-        judged = run.books["user_samples"] - stops["exiting"] - stops["execing"]
-        self.assert_share(run.books["complete"], judged, 0.99, stops)
-        self.assertGreater(stops["exiting"], 0)
+
+        def sample(length):
+            script = f"for i in $(seq {80 * length}); do {program} 4; {program} 2; done"
+            run = self.inside('"$@"', "-d", "60", "--", "/bin/sh", "-c", script)
+            # of 2 ms and of 4 ms at 999 Hz
+            self.assert_share(len({stack["pid"] for stack in run.stacks} - {1}), 160 * length, 0.6)
+            stops = run.books["stop"]
+            judged = run.books["user_samples"] - stops["exiting"] - stops["execing"]
+            self.assert_share(run.books["complete"], judged, 0.99, stops)
+            return stops["exiting"]
+
+        self.until_seen("a sample of a process that exits", sample, bool)
 
 
 class FileIsGone(ContainerCase):
