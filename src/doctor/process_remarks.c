@@ -88,6 +88,23 @@ static void judge_rights(const struct host *host, struct check *check)
 	check_fix(check, "run as root; `%s doctor' lists alternatives", host->self_path);
 }
 
+/* Judge the languages of the process, one check each. Returns their number. */
+static size_t judge_languages(const struct process_report *report, struct check *ret)
+{
+	struct language languages[LANGUAGES_MAX];
+	size_t nr = 0;
+
+	for (size_t i = 0; i < report->nr; i++)
+		languages_add(languages, &nr, report->objects[i].path);
+	for (size_t i = 0; i < report->nr_refused; i++)
+		languages_add(languages, &nr, report->refused[i].path);
+	for (size_t i = 0; i < nr; i++) {
+		ret[i] = (struct check){ .subject = "language" };
+		language_judge(&languages[i], report->pid, report->names_code, &ret[i]);
+	}
+	return nr;
+}
+
 size_t process_remarks(const struct process_report *report, const struct host *host,
 		       struct check *ret)
 {
@@ -95,7 +112,9 @@ size_t process_remarks(const struct process_report *report, const struct host *h
 						"files", "namespaces",	  "rights" };
 	const size_t nr = sizeof(subjects) / sizeof(subjects[0]);
 
-	_Static_assert(sizeof(subjects) / sizeof(subjects[0]) <= PROCESS_REMARKS_MAX, "room");
+	_Static_assert(sizeof(subjects) / sizeof(subjects[0]) + LANGUAGES_MAX <=
+			       PROCESS_REMARKS_MAX,
+		       "room");
 	for (size_t i = 0; i < nr; i++)
 		ret[i] = (struct check){ .subject = subjects[i] };
 	judge_bits(report, &ret[0]);
@@ -104,5 +123,5 @@ size_t process_remarks(const struct process_report *report, const struct host *h
 	judge_refused(report, &ret[3]);
 	judge_namespaces(report, &ret[4]);
 	judge_rights(host, &ret[5]);
-	return nr;
+	return nr + judge_languages(report, ret + nr);
 }

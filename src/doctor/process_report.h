@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 #include "doctor/checkup.h"
+#include "doctor/language.h"
 #include "doctor/object_report.h"
 #include "proc/host.h"
 
@@ -50,9 +51,10 @@ void process_report_fini(struct process_report *report);
 
 /*
  * Describe obstacles for a profile of it, as checks: code made at run time, 32-bit code, deleted
- * files, other namespaces, missing rights. Writes at most PROCESS_REMARKS_MAX to @ret; returns
+ * files, other namespaces, missing rights; and for each language of it whether its functions have
+ * names. Writes at most PROCESS_REMARKS_MAX to @ret; returns
  * their number.
  */
-#define PROCESS_REMARKS_MAX 8u
+#define PROCESS_REMARKS_MAX (8u + LANGUAGES_MAX)
 size_t process_remarks(const struct process_report *report, const struct host *host,
 		       struct check *ret);

@@ -236,6 +236,22 @@ class ProcessesAreReported(DoctorCase):
             found := self.report(process.pid))["runtime_code_bytes"] and found)
         self.assertEqual(report["by"]["run-time code"]["verdict"], "warn")
 
+    def test_language_says_what_would_name_its_functions(self):
+        """By the name of its file; a perf map of its own is what is wanted."""
+        program = shutil.copy2(fixture("chain"), self.path("python3.12"))
+        process = self.start(program, "60000")
+        wait_until_it_runs(process.pid, program)
+        language = self.report(process.pid)["by"]["language"]
+        self.assertEqual((language["verdict"], language["fact"]), ("warn", "Python 3.12"))
+        self.assertIn("-X perf", language["fix"])
+        text = self.run_it((), "doctor", str(process.pid)).stdout.decode()
+        self.assertRegex(text, r"(?m)^warn  language       Python 3\.12: .*; fix: .*-X perf")
+        names = f"/tmp/perf-{process.pid}.map"
+        self.addCleanup(os.unlink, names)
+        write(names, "1000 10 py::f\n")
+        language = self.report(process.pid)["by"]["language"]
+        self.assertEqual(language["verdict"], "ok", language)
+
     def test_files_are_read_by_workers_and_one_that_dies_costs_one_file(self):
         slow = slow_file(self.path("slow.so"), 4 * STEPS)
         process = self.start(CALLER, "600000", "0", slow)

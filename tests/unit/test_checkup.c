@@ -376,7 +376,9 @@ static void processes_have_their_remarks(void **state)
 {
 	const struct host root = { .has_caps = true, .caps = ~0ull };
 	const struct host nobody = { .has_caps = true, .self_path = "fpless" };
-	const struct process_report plain = { .nr = 3 };
+	struct object_report objects[] = { { .path = "/bin/a" }, { .path = "/bin/b" } };
+	struct refused_object refused[] = { { .path = "/bin/c" } };
+	const struct process_report plain = { .objects = objects, .nr = 2 };
 	const struct process_report odd = {
 		.is_32bit = true,
 		.nr_jit = 2,
@@ -384,6 +386,7 @@ static void processes_have_their_remarks(void **state)
 		.names_code = true,
 		.nr_deleted = 2,
 		.nr_deleted_refused = 1,
+		.refused = refused,
 		.nr_refused = 1,
 		.other_mnt_ns = true,
 	};
@@ -405,11 +408,102 @@ static void processes_have_their_remarks(void **state)
 	for (size_t i = 0; i < nr; i++)
 		assert_int_equal(remarks[i].verdict, CHECK_OK);
 	assert_non_null(strstr(remarks[2].fact, "2 deleted"));
+	refused[0].path = "/usr/bin/perl"; /* its name is enough */
+	nr = process_remarks(&odd, &root, remarks);
+	assert_int_equal(nr, ARRAY_SIZE(as_nobody) + 1);
+	assert_string_equal(remarks[nr - 1].subject, "language");
+}
+
+/* Judge the languages of files. Returns their number. */
+static size_t judge_languages(const char *const *paths, bool is_named, struct check *ret)
+{
+	struct language list[LANGUAGES_MAX];
+	size_t nr = 0;
+
+	for (size_t i = 0; paths[i]; i++)
+		languages_add(list, &nr, paths[i]);
+	for (size_t i = 0; i < nr; i++) {
+		ret[i] = (struct check){ .subject = "language" };
+		language_judge(&list[i], 42, is_named, &ret[i]);
+	}
+	return nr;
+}
+
+static void a_language_is_known_by_its_files(void **state)
+{
+	static const struct {
+		const char *paths[3];
+		const char *fact; /* NULL: no language */
+		const char *fix;  /* "": no fix */
+	} known[] = {
+		{ { "/usr/bin/pyth" }, NULL, "" },
+		{ { "/usr/bin/nodes" }, NULL, "" },
+		{ { "/usr/lib/phpstorm/libx.so" }, NULL, "" },
+		{ { "/usr/bin/python3.11" }, "Python 3.11: ", "" },
+		{ { "/usr/bin/python3.11" }, "Python 3.12 and later can", "" },
+		{ { "/usr/bin/python3.12" }, "Python 3.12", "-X perf" },
+		{ { "/usr/bin/python3", "/lib/libpython3.13.so.1.0" }, "Python 3.13", "-X perf" },
+		{ { "/usr/bin/python3" }, "Python", "(Python 3.12 or later)" },
+		{ { "/usr/bin/python2" }, "Python 2: ", "" },
+		{ { "/usr/bin/node" }, "node", "--perf-basic-prof" },
+		{ { "/lib/libnode.so.108" }, "node", "--perf-basic-prof" },
+		{ { "/opt/node-v20.1.0-linux-x64/bin/node" }, "node 20.1", "--perf-basic-prof" },
+		{ { "/usr/lib/jvm/java-17-openjdk-amd64/lib/server/libjvm.so" },
+		  "Java 17",
+		  "jcmd 42 Compiler.perfmap" },
+		{ { "/usr/lib/jvm/java-1.8.0-openjdk/jre/lib/libjvm.so" },
+		  "Java 17 and later",
+		  "" },
+		{ { "/opt/jdk-21.0.2/lib/server/libjvm.so" }, "Java 21", "jcmd 42 " },
+		{ { "/opt/java/openjdk/lib/server/libjvm.so" }, "Java", "(Java 17 or later)" },
+		{ { "/x/Microsoft.NETCore.App/8.0.1/libcoreclr.so" }, ".NET 8", "DOTNET_Perf" },
+		{ { "/x/Microsoft.NETCore.App/3.1.2/libcoreclr.so" }, ".NET 3.1", "COMPlus_Perf" },
+		{ { "/usr/lib/erlang/erts-13.1.5/bin/beam.smp" }, "Erlang, erts 13.1", "+JPperf" },
+		{ { "/usr/lib/erlang/erts-11.2/bin/beam.smp" }, "Erlang, erts 11.2: ", "" },
+		{ { "/usr/bin/ruby3.1", "/lib/libruby-3.1.so.3.1.2" }, "Ruby 3.1: ", "" },
+		{ { "/root/.rbenv/versions/3.3.0/bin/ruby" }, "Ruby 3.3", "--yjit-perf" },
+		{ { "/usr/bin/php8.2" }, "PHP 8.2", "opcache.jit_debug=16" },
+		{ { "/usr/sbin/php-fpm7.4" }, "PHP 7.4: ", "" },
+		{ { "/usr/bin/perl", "/lib/libperl.so.5.36.0" }, "Perl 5.36: ", "" },
+	};
+	struct check checks[LANGUAGES_MAX];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+		const char *path = known[i].paths[0];
+		size_t nr = judge_languages(known[i].paths, false, checks);
+
+		if (nr != (known[i].fact ? 1 : 0))
+			fail_msg("%s: %zu languages", path, nr);
+		if (!nr)
+			continue;
+		if (!strstr(checks[0].fact, known[i].fact))
+			fail_msg("%s: %s", path, checks[0].fact);
+		if (!strstr(checks[0].fix, known[i].fix) || !checks[0].fix[0] != !known[i].fix[0])
+			fail_msg("%s: fix: %s", path, checks[0].fix);
+		assert_int_equal(checks[0].verdict, known[i].fix[0] ? CHECK_WARN : CHECK_OK);
+		judge_languages(known[i].paths, true, checks);
+		assert_int_equal(checks[0].verdict, CHECK_OK);
+	}
+}
+
+static void languages_of_one_process_are_bounded(void **state)
+{
+	static const char *const paths[] = { "/a/node",	      "/a/perl", "/a/lua5.4", "/a/beam.smp",
+					     "/a/python3.12", "/b/node", NULL };
+	struct check checks[LANGUAGES_MAX];
+
+	(void)state;
+	assert_int_equal(judge_languages(paths, false, checks), LANGUAGES_MAX);
+	assert_string_equal(checks[0].fact, "node");
+	assert_non_null(strstr(checks[3].fact, "Erlang"));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_language_is_known_by_its_files),
+		cmocka_unit_test(languages_of_one_process_are_bounded),
 		cmocka_unit_test(every_check_has_its_verdicts),
 		cmocka_unit_test(all_is_well_on_a_healthy_machine),
 		cmocka_unit_test(the_trial_has_the_last_word),
