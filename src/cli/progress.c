@@ -23,20 +23,25 @@ struct progress {
 	bool user;
 	uint8_t *stacks; /* owned [nr] */
 	size_t nr, room;
+	struct progress_facts facts; /* what was shown last */
 	struct status_line line;
 };
 
 void progress_text(const struct progress_facts *facts, char *buf, size_t size)
 {
-	char of[32] = "", complete[32] = "";
+	char of[32] = "", complete[32] = "", tables[64] = "";
 
 	if (facts->duration_ms)
 		snprintf(of, sizeof(of), " of %g s", (double)facts->duration_ms / 1000);
 	if (facts->judged)
 		snprintf(complete, sizeof(complete), "  %.1f %% complete",
 			 share_whole_percent(facts->complete, facts->judged));
-	snprintf(buf, size, "%.0f s%s  %" PRIu64 " samples%s  lost %" PRIu64,
-		 (double)facts->sampled_ns / 1e9, of, facts->samples, complete, facts->lost);
+	if (facts->nr_tables_made < facts->nr_tables)
+		snprintf(tables, sizeof(tables), "  tables: %zu of %zu files",
+			 facts->nr_tables_made, facts->nr_tables);
+	snprintf(buf, size, "%.0f s%s  %" PRIu64 " samples%s  lost %" PRIu64 "%s",
+		 (double)facts->sampled_ns / 1e9, of, facts->samples, complete, facts->lost,
+		 tables);
 }
 
 /* engine_listener.stack */
@@ -54,6 +59,24 @@ static void take_stack(void *ctx, const struct profile_stack *stack)
 	progress->stacks[progress->nr++] = class;
 }
 
+static void draw(struct progress *progress)
+{
+	char text[256];
+
+	progress_text(&progress->facts, text, sizeof(text));
+	status_line_draw(&progress->line, text);
+}
+
+/* engine_listener.tables */
+static void take_tables(void *ctx, size_t nr_made, size_t nr)
+{
+	struct progress *progress = ctx;
+
+	progress->facts.nr_tables_made = nr_made;
+	progress->facts.nr_tables = nr;
+	draw(progress);
+}
+
 /* engine_listener.look */
 static void take_look(void *ctx, const struct engine_look *look)
 {
@@ -62,8 +85,9 @@ static void take_look(void *ctx, const struct engine_look *look)
 		.sampled_ns = look->sampled_ns,
 		.duration_ms = progress->duration_ms,
 		.lost = look->lost,
+		.nr_tables_made = look->nr_tables_made,
+		.nr_tables = look->nr_tables,
 	};
-	char text[256];
 
 	if (look->last)
 		return;
@@ -75,11 +99,11 @@ static void take_look(void *ctx, const struct engine_look *look)
 		facts.judged += class != STACK_OTHER ? look->counts[i] : 0;
 		facts.complete += class == STACK_COMPLETE ? look->counts[i] : 0;
 	}
-	progress_text(&facts, text, sizeof(text));
-	status_line_draw(&progress->line, text);
+	progress->facts = facts;
+	draw(progress);
 }
 
-struct progress *progress_create(uint64_t duration_ms, bool user)
+struct progress *progress_create(uint64_t duration_ms, bool user, bool beside_command)
 {
 	struct progress *progress = calloc(1, sizeof(*progress));
 
@@ -91,11 +115,12 @@ struct progress *progress_create(uint64_t duration_ms, bool user)
 	progress->listener = (struct engine_listener){
 		.stack = take_stack,
 		.look = take_look,
+		.tables = take_tables,
 		.look_ms = &progress->look_ms,
 		.ctx = progress,
 		.stop_fd = -1,
 	};
-	status_line_init(&progress->line);
+	status_line_init(&progress->line, beside_command);
 	return progress;
 }
 

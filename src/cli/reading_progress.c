@@ -67,7 +67,7 @@ struct reading_progress *reading_progress_create(const struct output_options *op
 		progress = calloc(1, sizeof(*progress));
 	if (!progress)
 		return NULL;
-	status_line_init(&progress->line);
+	status_line_init(&progress->line, false);
 	progress->fd = -1;
 	progress->next_ms = clock_monotonic_ms() + PERIOD_MS;
 	io_set_watch(take_read, progress);

@@ -275,16 +275,13 @@ static void cleanup_progress(struct progress **progress)
 	progress_destroy(*progress);
 }
 
-/*
- * May a line of progress be shown? Only at a terminal, and not beside a command that writes to the
- * same terminal, into the line.
- */
+/* May a line of progress be shown? Only at a terminal, and not beside a stream. */
 static bool wants_progress(const struct sampling_options *options)
 {
 	const struct output_options *output = &options->output;
 
-	return !options->command && !options->events.stream &&
-	       output_options_want_progress(output) && status_line_is_possible();
+	return !options->events.stream && output_options_want_progress(output) &&
+	       status_line_is_possible();
 }
 
 /* Sample, with a listener if requested. Errors: as engine_run. */
@@ -314,7 +311,8 @@ static int run_engine(const struct sampling_options *options, struct engine_opti
 	}
 
 	if (wants_progress(options))
-		progress = progress_create(options->duration_ms, options->user);
+		progress = progress_create(options->duration_ms, options->user,
+					   options->command != NULL);
 	if (progress)
 		engine->listener = progress_listener(progress);
 

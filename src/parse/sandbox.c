@@ -176,7 +176,8 @@ static const int run_calls[] = {
 #endif
 };
 
-/* Calls of a run to devices: to its events, and to a terminal whether it is one, and how wide. */
+/* Calls of a run to devices: to its events, and to a terminal whether it is one, how wide, and in
+ * whose foreground. */
 static const uint32_t run_ioctls[] = {
 	PERF_EVENT_IOC_ENABLE,
 	PERF_EVENT_IOC_DISABLE,
@@ -189,6 +190,7 @@ static const uint32_t run_ioctls[] = {
 	TCSETSF,
 	TCFLSH,
 	TIOCGWINSZ,
+	TIOCGPGRP,
 };
 
 #define FILTER_MAX 512

@@ -372,8 +372,10 @@ static void finish(struct engine *engine)
 	while (engine->replayer.first && compiler_nr_open(engine->tables.compiler)) {
 		struct pollfd wait = { .fd = compiler_fd(engine->tables.compiler),
 				       .events = POLLIN };
-		int timeout = ms_until(until, clock_monotonic_ns(), TABLES_TIMEOUT_MS);
+		uint64_t now = clock_monotonic_ns();
+		int timeout = ms_until(until, now, TABLES_TIMEOUT_MS);
 
+		listening_tables(&engine->listening, now);
 		if (!timeout || poll(&wait, 1, timeout) <= 0)
 			break;
 		if (tables_collect(&engine->tables))

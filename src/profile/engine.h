@@ -44,6 +44,7 @@ struct engine_look {
 	const uint64_t *counts;	      /* borrowed [nr_stacks]: the samples of each stack */
 	uint32_t nr_stacks;	      /* told of so far: their numbers begin with 0 */
 	uint64_t fired, idle, filtered, lost;
+	size_t nr_tables_made, nr_tables; /* files: with an unwind table, or that get one */
 	bool last; /* the books are about to be closed: the counts are those of the profile */
 };
 
@@ -70,6 +71,9 @@ struct engine_listener {
 	void (*look)(void *ctx, const struct engine_look *look);
 	const _Atomic uint32_t *look_ms; /* borrowed */
 	uint32_t looks; /* sampling ends with this one, which is the last; 0: no look ends it */
+	/* The end of the run waits for tables: those of @nr_made of @nr files are made. Only with
+	 * look. NULL: not wanted. */
+	void (*tables)(void *ctx, size_t nr_made, size_t nr);
 	/* The looks have ended for the moment. NULL: not wanted. */
 	void (*pause)(void *ctx);
 	void *ctx;

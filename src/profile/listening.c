@@ -2,6 +2,7 @@
 #include "profile/listening.h"
 
 #include "base/clock.h"
+#include "profile/tables.h"
 
 /* The wall clock has been set, or the machine has slept: beyond what reading two clocks takes. */
 #define CLOCK_STEP_NS (10 * (int64_t)NS_PER_MS)
@@ -189,6 +190,8 @@ static void look(struct listening *listening, uint64_t until_ns, bool last)
 		.last = last,
 	};
 
+	tables_count(config->catalog, &told.nr_tables_made, &told.nr_tables);
+
 	for (size_t i = 0; i < FPL_LOST_COUNT; i++)
 		told.lost += counters.lost[i];
 	if (last) /* their frames do not come any more */
@@ -240,6 +243,18 @@ bool listening_is_over(struct listening *listening, uint64_t now)
 	if (listening->next_look_ns <= now)
 		listening->next_look_ns = now + period_ns(listener);
 	return false;
+}
+
+void listening_tables(struct listening *listening, uint64_t now)
+{
+	const struct engine_listener *listener = listening->config.listener;
+	size_t nr_made, nr;
+
+	if (!listener || !listener->tables || now < listening->next_look_ns)
+		return;
+	tables_count(listening->config.catalog, &nr_made, &nr);
+	listener->tables(listener->ctx, nr_made, nr);
+	listening->next_look_ns = now + period_ns(listener);
 }
 
 void listening_last(struct listening *listening, uint64_t disabled_ns)

@@ -64,5 +64,7 @@ void listening_pause(struct listening *listening);
 /* Have it look, where it is time. Returns true if the look that is due is the last: that is
  * listening_last()'s. */
 bool listening_is_over(struct listening *listening, uint64_t now);
+/* Sampling has ended, and tables are waited for: say how many there are, where it is time. */
+void listening_tables(struct listening *listening, uint64_t now);
 /* All is counted, sampling has ended at @disabled_ns, and the books are about to be closed. */
 void listening_last(struct listening *listening, uint64_t disabled_ns);

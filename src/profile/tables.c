@@ -600,3 +600,14 @@ void tables_stats(const struct tables *tables, struct profile_tables *ret)
 		ret->synth_refused += object->table.stats.synth_refused != 0;
 	}
 }
+
+void tables_count(const struct catalog *catalog, size_t *nr_made, size_t *nr)
+{
+	*nr_made = *nr = 0;
+	for (size_t i = 0; i < catalog_nr_live(catalog); i++) {
+		enum table_phase phase = catalog_live(catalog, i)->table.phase;
+
+		*nr += phase != TABLE_IDLE;
+		*nr_made += phase != TABLE_IDLE && phase != TABLE_QUEUED;
+	}
+}

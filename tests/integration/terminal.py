@@ -32,6 +32,7 @@ class Screen:
         self.top, self.bottom = 0, lines - 1
         self.pending = ""
         self.last = " "
+        self.saved = (0, 0)
 
     def text(self):
         return ["".join(line).rstrip() for line in self.cells]
@@ -94,7 +95,13 @@ class Screen:
     def sequence(self, found):
         private, numbers, final = found.groups()
         if final is None:
-            if found[0] == "\x1bM":
+            if found[0] == "\x1b7":
+                self.saved = (self.row, self.column)
+            elif found[0] == "\x1b8":
+                self.row, self.column = self.saved
+            elif found[0] == "\x1bD":
+                self.index()
+            elif found[0] == "\x1bM":
                 if self.row == self.top:
                     self.scroll(-1)
                 else:

@@ -41,12 +41,47 @@ class Progress(RootCase):
         terminal.keys("\x03")
         self.assertEqual(terminal.end(), 0)
 
+    def command(self, script, lines=8):
+        """A run of a shell's script, which waits for a key where it reads."""
+        env = {**os.environ, "TERM": "xterm"}
+        terminal = Terminal([FPLESS, "profile", "--no-table-cache", "-F", "499", "-d", "600", "-o",
+                             self.path("a.folded"), "--", "/bin/sh", "-c", script],
+                            80, lines, env, die_with_the_tests)
+        self.addCleanup(terminal.close)
+        return terminal
+
+    def test_beside_a_command_it_is_in_the_last_row(self):
+        """What the command writes is as without it, also what scrolls."""
+        script = ("i=0; while [ $i -lt 30 ]; do i=$((i + 1)); echo line $i; done; "
+                  f"printf part; {fixture('chain')} 600000 & read x; kill $!; echo of a line; echo end $x")
+        terminal = self.command(script)
+        terminal.wait_for("progress", lambda lines: LINE.match(lines[-1]))
+        self.assertEqual(terminal.screen.text()[-3:-1], ["line 30", "part"])
+        terminal.keys("now\n")
+        self.assertEqual(terminal.end(), 0)
+        text = terminal.screen.text()
+        self.assertFalse([line for line in text if LINE.match(line)], text)
+        self.assertEqual(terminal.screen.bottom, 7)
+        self.assertIn("end now", text)
+        self.assertTrue(any(re.match("fpless: [0-9,]+ samples", line) for line in text), text)
+
+    def test_a_command_that_reads_keys_ends_it(self):
+        script = (f"{fixture('chain')} 600000 & read x; stty -icanon; read y; stty icanon; read z; kill $!")
+        terminal = self.command(script)
+        terminal.wait_for("progress", lambda lines: LINE.match(lines[-1]))
+        terminal.keys("one\n")
+        terminal.wait_for("none", lambda lines: not LINE.match(lines[-1]))
+        self.assertEqual(terminal.screen.bottom, 7)
+        before = len(terminal.output)
+        terminal.keys("two\nthree\n")
+        self.assertEqual(terminal.end(), 0)
+        self.assertNotIn(b" samples  ", terminal.output[before:])
+
     def test_it_is_not_where_it_is_not_wanted(self):
         busy = self.start(fixture("chain"), "600000")
         target = ["-F", "499", "-d", "2.5", "-p", str(busy.pid)]
-        command = ["-F", "499", "-d", "2.5", "--", fixture("chain"), "600000"]
         for args, more in ((["--no-progress", *target], {}), (["-q", *target], {}),
-                           (["-v", *target], {}), (target, {"TERM": "dumb"}), (command, {})):
+                           (["-v", *target], {}), (target, {"TERM": "dumb"})):
             with self.subTest(args=args, more=more):
                 terminal = self.open(*args, **more)
                 # it may have had no CPU meanwhile

@@ -22,6 +22,16 @@ static void a_run_says_how_far_it_is(void **state)
 		    .complete = 6,
 		    .lost = 1 },
 		  "1 s of 2.5 s  10 samples  75.0 % complete  lost 1" },
+		{ { .sampled_ns = 1000000000,
+		    .samples = 10,
+		    .nr_tables_made = 41,
+		    .nr_tables = 127 },
+		  "1 s  10 samples  lost 0  tables: 41 of 127 files" },
+		{ { .sampled_ns = 1000000000,
+		    .samples = 10,
+		    .nr_tables_made = 127,
+		    .nr_tables = 127 },
+		  "1 s  10 samples  lost 0" },
 	};
 
 	(void)state;

@@ -35,6 +35,28 @@ static void a_table_is_made_once_and_published(void **state)
 	assert_int_equal(stats.allocated_bytes, FPL_CHUNK_SIZE);
 }
 
+static void tables_that_were_asked_for_are_counted(void **state)
+{
+	struct world *world = *state;
+	size_t nr_made, nr;
+
+	tables_count(NULL, &nr_made, &nr);
+	assert_int_equal(nr, 0);
+	tables_want(&world->tables, object_of(CHAIN));
+	tables_want(&world->tables, object_of(LEAF));
+	tables_count(NULL, &nr_made, &nr);
+	assert_int_equal(nr_made, 0);
+	assert_int_equal(nr, 2);
+	deliver(world, CHAIN, COMPILER_CFI, TABLE_READY);
+	tables_count(NULL, &nr_made, &nr);
+	assert_int_equal(nr_made, 1);
+	fail_job(LEAF, COMPILER_CFI, -ENODATA);
+	collect(world, 1);
+	tables_count(NULL, &nr_made, &nr);
+	assert_int_equal(nr_made, 2);
+	assert_int_equal(nr, 2);
+}
+
 static void a_file_without_a_table_is_published_as_such(void **state)
 {
 	static const int codes[] = { -ENODATA, -EINVAL, -EOWNERDEAD };
@@ -413,6 +435,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_table_is_made_once_and_published),
+		TEST(tables_that_were_asked_for_are_counted),
 		TEST(a_file_without_a_table_is_published_as_such),
 		TEST(refused_job_is_asked_again),
 		TEST(awaited_table_is_hastened_once),
