@@ -95,8 +95,8 @@ size_t tables_collect(struct tables *tables);
 /* Sums over the objects whose tables are in the pool. */
 void tables_stats(const struct tables *tables, struct profile_tables *ret);
 
-/* Of the @nr objects of @catalog whose tables were asked for, @nr_made are made, or cannot be
- * made. Cost: linear in the objects. */
+/* Count the objects of @catalog whose tables were asked for, and those among them whose tables are
+ * made, or cannot be. Cost: linear in the objects. */
 void tables_count(const struct catalog *catalog, size_t *nr_made, size_t *nr);
 
 /* Set object->round of every object that a process maps to a new tables->round. */
