@@ -308,9 +308,10 @@ class ProcessesAreReported(DoctorCase):
         while not tids:
             tids = [tid for tid in os.listdir(f"/proc/{thread.pid}/task")
                     if int(tid) != thread.pid]
-        self.assert_refused(self.fpless("doctor", tids[0]), 3, tids[0], "a thread")
+        said = f"pid {tids[0]}: a thread of process {thread.pid}; `profile -t {tids[0]}' takes it"
+        self.assert_refused(self.fpless("doctor", tids[0]), 3, said)
         # `profile -p` says the same of it.
-        self.assert_refused(self.fpless("profile", "-d", "1", "-p", tids[0]), 3, "a thread")
+        self.assert_refused(self.fpless("profile", "-d", "1", "-p", tids[0]), 3, said)
         for pid in sorted(filter(str.isdigit, os.listdir("/proc")), key=int):
             try:
                 with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
