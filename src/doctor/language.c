@@ -166,10 +166,12 @@ void language_judge(const struct language *language, pid_t pid, bool is_named, s
 		return;
 	}
 	if (!way) {
-		check_ok(check, "%s: stacks show the interpreter, not the functions it runs%s%s%s",
-			 name, row->way ? "; " : "",
-			 row->way ? name_of(row, row->major, row->minor, first, sizeof(first)) : "",
-			 row->way ? " and later can name those" : "");
+		check_ok(
+			check,
+			"%s: it cannot name the functions it runs: stacks show what executes them%s%s%s",
+			name, row->way ? "; " : "",
+			row->way ? name_of(row, row->major, row->minor, first, sizeof(first)) : "",
+			row->way ? " and later can" : "");
 		return;
 	}
 	check_fact(check, "%s", name);
