@@ -1,18 +1,18 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # usage: setup.sh [build|test|bench] [--list]
-# Install what is missing on Debian 12: `build` (default) is enough to build and run fpless; `test`
+# Install what is missing on Debian 12: `build` (default) is enough to build, run and pack fpless; `test`
 # adds the test libraries and the tools that make the fixtures; `bench` adds the programs that the
 # benchmarks sample, and perf. --list only prints the packages.
 set -eu
 
 build='
-	bpftool clang-16 cmake g++ gcc git libbpf-dev libc6-dev libcap-dev libdw-dev libelf-dev libiberty-dev
+	bpftool clang-16 cmake dpkg-dev file g++ gcc git libbpf-dev libc6-dev libcap-dev libdw-dev libelf-dev libiberty-dev
 	libdeflate-dev libjson-c-dev liblzma-dev libncurses-dev libprotobuf-c-dev libzstd-dev libzydis-dev llvm-16 ninja-build pkg-config
 	protobuf-c-compiler scdoc zlib1g-dev
 '
 test='
-	bash-completion binutils chromium clang-format-16 clang-tidy-16 debhelper dpkg-dev esbuild fish fuse3 groff-base
+	bash-completion binutils chromium clang-format-16 clang-tidy-16 debhelper esbuild fish fuse3 groff-base
 	libclang-rt-16-dev libcmocka-dev libdebuginfod1 libfuse3-dev libxml2-utils lintian lld-16 luajit lz4 man-db mandoc menhir mmdebstrap
 	openssl perl python3 qemu-system-x86 sbcl util-linux xz-utils zsh zstd
 '

@@ -3,7 +3,8 @@
 """usage: test_setup.py SOURCE FOLDER
 
 The first command of the README, from nothing: in a fresh Debian tools/quickstart.sh installs what it
-needs, builds fpless and shows the stacks of a profile."""
+needs, builds fpless and its manual, shows the stacks of a profile and ends with the path of a picture of them. What it has
+built can be packed."""
 
 import os
 import re
@@ -22,6 +23,19 @@ def test(source, work):
     assert re.search(r"^Hottest functions", said, re.M), said[-6000:]
     assert re.search(r"^fpless: [\d,]{3,} samples in [\d.]+ s, (9[7-9]\.\d|100) % complete, none lost$", said, re.M), said[-6000:]
     assert not re.search(r"^  books ", said, re.M), said[-6000:]
+    picture = re.fullmatch(r".*: file://(/\S+/flame\.svg)", said.rstrip().split("\n")[-1])
+    assert picture, said[-500:]
+    with open(root.path + picture.group(1), encoding="utf-8") as file:
+        assert "Perl_runops_standard" in file.read()
+    check_package(root)
+
+
+def check_package(root):
+    """cpack works in the folder that the script has built, as the README says, and the manual is in the package."""
+    root.run("sh", "-c", "cd /root/fpless/build/quickstart && cpack")
+    held = root.run("sh", "-c", "dpkg-deb --contents /root/fpless/build/quickstart/fpless_*.deb")
+    for name in ("/usr/bin/fpless\n", "/man1/fpless-profile.1.gz\n", "/completions/fpless\n"):
+        assert name in held, (name, held)
 
 
 if __name__ == "__main__":
