@@ -11,6 +11,7 @@ enum cli_exit {
 	CLI_EXIT_STRICT = 4,	   /* --strict: too many samples lost */
 	CLI_EXIT_DISAGREEMENT = 5, /* verify found one */
 	CLI_EXIT_OUTPUT = 6,	   /* an output could not be written */
+	CLI_EXIT_CHANGED = 7,	   /* diff --fail-on: something grew by that much */
 };
 
 /*

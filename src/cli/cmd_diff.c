@@ -62,10 +62,12 @@ struct diff {
 	bool wants_lines, wants_paths, wants_page;
 	struct merge_result merged; /* of all files: what filters refused */
 	struct difference difference;
+	char *headline; /* owned */
 };
 
 static void diff_fini(struct diff *diff)
 {
+	free(diff->headline);
 	difference_fini(&diff->difference);
 	pairing_fini(&diff->shown);
 	pairing_fini(&diff->lines);
@@ -274,6 +276,7 @@ static int read_all(struct diff *diff, struct fpl_err *err)
 	pairing_settle(&diff->shown);
 	pairing_settle(&diff->lines);
 	difference_make(&diff->shown, &diff->difference);
+	diff->headline = headline_make(&diff->difference, diff->common.counted);
 	return check_rates(diff, err);
 }
 
@@ -287,6 +290,7 @@ static struct diff_picture picture_of(const struct diff *diff, const struct flam
 		.options = &options->output.picture,
 		.significance = &diff->difference.significance,
 		.counted = name ? name : diff->common.counted,
+		.headline = diff->headline,
 		.runs = { diff->shown.sides[DIFF_BEFORE].nr_runs,
 			  diff->shown.sides[DIFF_AFTER].nr_runs },
 		.normalize = options->normalize,
@@ -320,6 +324,7 @@ static int write_format(void *ctx, const struct format *format, FILE *to, uint64
 				: options->top	  ? options->top
 						  : SIZE_MAX,
 		.counted = diff->common.counted,
+		.headline = diff->headline,
 		.nr_stacks = !options->has_top ? DIFF_TEXT_STACKS
 			     : options->top    ? options->top
 					       : SIZE_MAX,
@@ -335,7 +340,7 @@ static int write_format(void *ctx, const struct format *format, FILE *to, uint64
 	else if (is_called(format, "svg"))
 		diff_svg_write(to, &picture);
 	else if (is_called(format, "json"))
-		diff_json_write(to, &diff->difference, diff->common.counted);
+		diff_json_write(to, &diff->difference, diff->common.counted, diff->headline);
 	else
 		diff_text_write(to, &diff->difference, &text);
 	return 0;
@@ -363,6 +368,18 @@ static void report(const struct diff *diff)
 		report_names_write(stderr, &diff->names);
 }
 
+/* CLI_EXIT_CHANGED, and why, where something grew beyond the limit. */
+static int check_growth(const struct diff *diff)
+{
+	const struct growth_limit *limit = &diff->options->limit;
+	AUTO_FREE char *grown = headline_beyond(&diff->difference, limit);
+
+	if (!grown)
+		return CLI_EXIT_OK;
+	fpl_log(FPL_LOG_ERROR, "grew beyond the limit: %s", grown);
+	return CLI_EXIT_CHANGED;
+}
+
 static int present(struct sinks *sinks, struct diff *diff)
 {
 	const struct sink_writer writer = { .ctx = diff, .write = write_format };
@@ -372,7 +389,7 @@ static int present(struct sinks *sinks, struct diff *diff)
 	if (!diff->options->output.quiet)
 		report(diff);
 	if (status || shown)
-		return status;
+		return status ? status : check_growth(diff);
 	fpl_log(FPL_LOG_ERROR, diff->merged.refused ? "no samples: the filters exclude them all"
 						    : "no samples in the files read");
 	return CLI_EXIT_NO_SAMPLES;

@@ -2,6 +2,7 @@
 #include "cli/diff_options.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +13,15 @@
 #include "cli/verbs.h"
 
 /* Keys of options without a letter, none of those of output_options.c and reading_options.c. */
-enum { KEY_NEGATE = 0x200, KEY_TOP, KEY_JSON, KEY_ANY_OBJECT, KEY_FORMAT };
+enum {
+	KEY_NEGATE = 0x200,
+	KEY_TOP,
+	KEY_JSON,
+	KEY_ANY_OBJECT,
+	KEY_FORMAT,
+	KEY_FAIL_ON,
+	KEY_FAIL_ON_FUNCTION
+};
 
 static const struct argp_option options_list[] = {
 	FIRST_HEADING("What to compare:"),
@@ -37,6 +46,12 @@ static const struct argp_option options_list[] = {
 	  2 },
 	{ "top", KEY_TOP, "N", 0,
 	  "Functions and stacks to list in text (default 20 and 5; 0: all of them)", 2 },
+	{ "fail-on", KEY_FAIL_ON, "N", 0,
+	  "End with exit status 7 where the whole, or what a function takes of it, grew by N % of the whole before, and by more than noise",
+	  2 },
+	{ "fail-on-function", KEY_FAIL_ON_FUNCTION, "N", 0,
+	  "The same where a function grew by N % of what it took itself: 1 % of the whole that becomes 1.2 % grew by 20 %",
+	  2 },
 	{ NULL, 'h', NULL, OPTION_HIDDEN, NULL, -1 },
 	{ 0 },
 };
@@ -77,6 +92,12 @@ static void check_picture(const struct diff_options *options, struct argp_state 
 		refuse(state, "--colors: not supported: changes are red and blue");
 	if (options->output.picture.chart)
 		refuse(state, "--chart: not supported: changes have no order of time");
+}
+
+static void set_limit(double *limit, const char *option, const char *arg, struct argp_state *state)
+{
+	if (!parse_growth(arg, limit))
+		refuse(state, "%s %s: expected a growth in per cent, as +10%%", option, arg);
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -127,6 +148,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		options->has_top = true;
 		options->top = number;
 		return 0;
+	case KEY_FAIL_ON:
+		set_limit(&options->limit.of_whole, "--fail-on", arg, state);
+		return 0;
+	case KEY_FAIL_ON_FUNCTION:
+		set_limit(&options->limit.of_itself, "--fail-on-function", arg, state);
+		return 0;
 	case 'h':
 		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
 		return 0;
@@ -145,7 +172,7 @@ const struct argp diff_argp = {
 	.children = children,
 	.args_doc = "BEFORE... -- AFTER...",
 	.doc = "Compare the recordings BEFORE with those AFTER: which functions and stacks take more time or less, and whether that is more than chance. Several recordings of a side show how much runs differ. They are read as by `fpless report'.\vWithout -f and -o the changes are printed, those that are more than noise first.\n\n"
-	       "Exit status: 0 ok, 1 usage, or sides that count different things, 2 a file could not be read, 3 no samples, 6 an output could not be written.",
+	       "Exit status: 0 ok, 1 usage, or sides that count different things, 2 a file could not be read, 3 no samples, 6 an output could not be written, 7 something grew by as much as --fail-on says.",
 };
 
 void diff_options_fini(struct diff_options *options)
@@ -175,7 +202,8 @@ int diff_options_parse(int argc, char **argv, struct diff_options *ret)
 {
 	const struct format_list *list = ret->output.formats;
 
-	*ret = (struct diff_options){ .output.formats = list };
+	*ret = (struct diff_options){ .output.formats = list,
+				      .limit = { .of_whole = INFINITY, .of_itself = INFINITY } };
 	reading_options_init(&ret->reading);
 	ret->files = calloc((size_t)argc + 1, sizeof(*ret->files));
 	if (!ret->files)

@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "cli/output_options.h"
+#include "diff/headline.h"
 #include "cli/reading_options.h"
 
 struct diff_options {
@@ -15,6 +16,7 @@ struct diff_options {
 	struct reading_options reading;
 	struct output_options output;
 	bool normalize, negate, strip_hex, any_object;
+	struct growth_limit limit; /* what is a failure; INFINITY: nothing is */
 	bool has_top;
 	size_t top;
 

@@ -137,7 +137,7 @@ bool parse_seconds(const char *text, uint64_t *ret_ms)
 	return true;
 }
 
-bool parse_percent(const char *text, double *ret)
+static bool parse_percent_to(const char *text, double max, double *ret)
 {
 	char *end;
 
@@ -146,10 +146,20 @@ bool parse_percent(const char *text, double *ret)
 	double value = strtod(text, &end);
 	if (*end == '%')
 		end++;
-	if (end == text || *end || !(value >= 0 && value <= 100))
+	if (end == text || *end || !(value >= 0 && value <= max))
 		return false;
 	*ret = value;
 	return true;
+}
+
+bool parse_percent(const char *text, double *ret)
+{
+	return parse_percent_to(text, 100, ret);
+}
+
+bool parse_growth(const char *text, double *ret)
+{
+	return parse_percent_to(text + (*text == '+'), 1e6, ret);
 }
 
 static bool pid_is_listed(const pid_t *pids, size_t nr, pid_t pid)

@@ -31,6 +31,9 @@ bool parse_seconds(const char *text, uint64_t *ret_ms);
 /* A percentage from 0 to 100, with decimals. */
 bool parse_percent(const char *text, double *ret);
 
+/* A growth in per cent, "+10%": the sign and the unit may be left out; at most 1000000. */
+bool parse_growth(const char *text, double *ret);
+
 /*
  * A list of process ids, separated by commas, blanks or line ends, as of pgrep(1). *ret is owned by
  * the caller: [*ret_nr], each once, in the order given. Returns false also when memory runs out.

@@ -172,6 +172,7 @@ static void write_diff(struct page *page)
 	const struct significance *significance = &difference->significance;
 
 	json_open(json, "diff", '{');
+	json_string(json, "headline", page->given->picture.headline);
 	json_bool(json, "normalized", page->given->picture.normalize);
 	json_bool(json, "negate", page->given->picture.negate);
 	json_string(json, "measure",

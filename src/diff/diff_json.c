@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/cleanup.h"
 #include "diff/diff_write.h"
+#include "diff/headline.h"
 #include "view/json.h"
 
 static const char *const side_keys[DIFF_SIDES] = {
@@ -100,6 +101,18 @@ static void write_noise(struct json *json, const struct difference *difference)
 	json_close(json, '}');
 }
 
+static void write_changed(struct json *json, const struct difference *difference)
+{
+	size_t self, total;
+
+	difference_count_real(difference, &self, &total);
+	json_open(json, "changed", '{');
+	json_number(json, "self", self);
+	json_number(json, "total", total);
+	json_real(json, "bound", headline_bound(difference));
+	json_close(json, '}');
+}
+
 /* All of @order as the array @key. */
 static void write_list(struct json *json, const char *key, const struct difference *difference,
 		       enum difference_order order,
@@ -115,7 +128,8 @@ static void write_list(struct json *json, const char *key, const struct differen
 	json_close(json, ']');
 }
 
-void diff_json_write(FILE *to, const struct difference *difference, const char *counted)
+void diff_json_write(FILE *to, const struct difference *difference, const char *counted,
+		     const char *headline)
 {
 	const struct pairing *pairing = difference->pairing;
 	struct json json = { .to = to };
@@ -123,6 +137,7 @@ void diff_json_write(FILE *to, const struct difference *difference, const char *
 	json_open(&json, NULL, '{');
 	json_string(&json, "type", "diff");
 	json_number(&json, "format", 1);
+	json_string(&json, "headline", headline);
 	json_string(&json, "measure",
 		    difference->significance.options.measure == DIFF_WEIGHT ? "weight_ns"
 									    : "samples");
@@ -131,6 +146,7 @@ void diff_json_write(FILE *to, const struct difference *difference, const char *
 	for (enum diff_side side = 0; side < DIFF_SIDES; side++)
 		write_side(&json, difference, side);
 	write_noise(&json, difference);
+	write_changed(&json, difference);
 	if (difference->whole_judged)
 		write_change(&json, "whole", &difference->whole, pairing->whole.count[DIFF_BEFORE],
 			     pairing->whole.count[DIFF_AFTER], difference->unit);

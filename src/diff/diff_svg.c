@@ -219,11 +219,11 @@ static void set_page(struct drawing *drawing, FILE *to, const char *subtitle)
 	drawing->page = (struct svg_page){
 		.to = to,
 		.options = picture->options,
-		.title = picture->options->inverted ? "Differential icicle graph"
-						    : "Differential flame graph",
+		.title = picture->headline,
 		.subtitle = subtitle,
-		.description = "Each box is a frame, as wide as it was on the stack after. Its "
-			       "colour tells what changed in it.",
+		.description =
+			"A differential flame graph: each box is a frame, as wide as it was on the stack after. Its "
+			"colour tells what changed in it.",
 		.put_css = put_css,
 		.total = total,
 		.all = total,
@@ -233,6 +233,8 @@ static void set_page(struct drawing *drawing, FILE *to, const char *subtitle)
 	svg_page_legend(&drawing->page, picture->negate ? "b6" : "r6", "more than before");
 	svg_page_legend(&drawing->page, picture->negate ? "r6" : "b6", "less than before");
 	svg_page_legend(&drawing->page, "n", "no change beyond noise");
+	if (picture->options->title)
+		svg_page_note(&drawing->page, "%s", picture->headline);
 	note_gone(drawing);
 	if (drawing->judge.wide_by == DIFF_BEFORE)
 		svg_page_note(&drawing->page, "There is nothing after: widths are those before");

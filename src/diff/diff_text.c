@@ -143,6 +143,7 @@ static void write_stacks(FILE *to, const struct difference *difference,
 void diff_text_write(FILE *to, const struct difference *difference,
 		     const struct diff_text_options *options)
 {
+	fprintf(to, "%s\n\n", options->headline);
 	for (enum diff_side side = 0; side < DIFF_SIDES; side++)
 		write_side(to, difference, side, options->counted);
 	write_whole(to, difference);

@@ -16,14 +16,19 @@ enum { DIFF_TEXT_FUNCTIONS = 20, DIFF_TEXT_STACKS = 5 };
 struct diff_text_options {
 	size_t nr_functions, nr_stacks; /* at most so many; SIZE_MAX: all */
 	const char *counted;		/* what numbers are followed by: "samples" */
+	const char *headline;		/* headline_make() */
 };
 
 /* Write errors stay in @to. */
 void diff_text_write(FILE *to, const struct difference *difference,
 		     const struct diff_text_options *options);
 
-/* All functions, and all stacks. @counted: what counts count. Otherwise as diff_text_write(). */
-void diff_json_write(FILE *to, const struct difference *difference, const char *counted);
+/*
+ * All functions, and all stacks. @counted: what counts count; @headline: headline_make(). Otherwise
+ * as diff_text_write().
+ */
+void diff_json_write(FILE *to, const struct difference *difference, const char *counted,
+		     const char *headline);
 
 /*
  * "stack BEFORE AFTER", the lines of difffolded.pl: counts over all runs of a side. @pairing is
@@ -38,6 +43,7 @@ struct diff_picture {
 	const struct picture_options *options; /* borrowed */
 	const struct significance *significance; /* borrowed: how runs vary */
 	const char *counted;			 /* borrowed: "samples" */
+	const char *headline;			 /* borrowed: headline_make() */
 	size_t runs[DIFF_SIDES];
 	bool normalize; /* widths and percentages of shares */
 	bool negate;	/* red is less, blue is more */

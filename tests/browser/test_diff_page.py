@@ -74,6 +74,7 @@ class OneDifference(HtmlCase):
             self.wait_text(page, "#tip", "below it, and only before: 9.78 %")
             self.wait_text(page, ".graph:not([hidden]) .legend", "9.78 % of what was before has no frame after")
             self.wait_text(page, "#head", "before.jsonl → after.jsonl")
+            self.wait_text(page, "#head .headline", "3 functions changed: read_line -")
             self.wait_text(page, "#head", "9,205 samples before, 6,248 samples after")
             self.assertEqual(page.evaluate("document.querySelectorAll('select:not([hidden])').length"), 2)
 

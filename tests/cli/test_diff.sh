@@ -42,11 +42,37 @@ says '57.14% +58.57% .* noise +\[x\+0x\.\.\.\]|\.\.\. and '
 expect 0 '1400 samples of 2 files before, 1010 of 1 file after' diff a.folded a.folded -- b.folded
 says 'runs vary by 0.00 %'
 
+# The headline says what changed, or the most that may have.
+expect 0 '' diff -q -s a.folded b.folded
+says '^2 functions changed: f \+71.43, h -28.57 \(gone\) \(in % of the samples before\)$'
+expect 0 '' diff -q a.folded a.folded
+says '^no function changed by more than [1-9][0-9.]* % of the samples before$'
+expect 0 '' diff -q --json a.folded a.folded
+says '"headline":"no function changed by more than .*"changed":\{"self":0,"total":0,"bound":[1-9]'
+expect 0 '' diff -n empty.folded b.folded
+says '^no function is known to have changed$'
+
+# A limit: what grew beyond it ends with 7, once all is written; what shrank, or grew less, does not.
+refused '--fail-on 10x: expected a growth in per cent, as .10%' diff --fail-on 10x a b
+refused '--fail-on-function -10%: expected a growth' diff --fail-on-function -10% a b
+expect 7 'grew beyond the limit: the whole \+44.29 %, f \+71.43 %$' diff -q -s --fail-on +40% a.folded b.folded -o l.txt
+[ -s l.txt ] || failed=1
+expect 7 'limit: f \+71.43 %$' diff -q --fail-on 71.4 a.folded b.folded
+expect 0 '' diff -q --fail-on +72% a.folded b.folded
+expect 7 'limit: h \+19.80 % \(new\)' diff -q -s --fail-on +15% b.folded a.folded
+expect 0 '' diff -q -s --fail-on +20% b.folded a.folded
+expect 0 '' diff -q --fail-on +0% --fail-on-function +0% a.folded a.folded
+expect 7 'limit: f \+71.43 % \(by 500 % of itself\)' diff -q -s --fail-on-function +400% a.folded b.folded
+expect 0 '' diff -q --fail-on-function +501% a.folded b.folded -s
+
 # Files and stdin; every format, several at a time.
 expect 0 '' diff -q a.folded b.folded -o d.folded -o d.txt -o d.json -o d.svg --title 'Monday & Tuesday'
 [ ! -s stdout ] || failed=1
 grep -q '^a;f 100 600$' d.folded || failed=1
 grep -q '<title>Monday &amp; Tuesday</title>' d.svg || failed=1
+grep -q 'class="note".*>4 functions changed: f +71.43' d.svg || failed=1
+expect 0 '' diff -q a.folded b.folded -o t.svg
+grep -q '<title>4 functions changed: f +71.43' t.svg || failed=1
 "$fpless" diff -q --json - b.folded <a.folded | cmp - d.json || failed=1
 "$fpless" report -q a.folded -o a.pb.gz
 "$fpless" report -q a.folded -o a.jsonl
@@ -61,7 +87,7 @@ else
 	[ "$status" = 0 ] || failed=1
 	grep -q '"diff":{' p.html || failed=1
 	grep -q 'u003c/script>' p.html || failed=1
-	for options in -n -s --any-object --negate; do
+	for options in -n -s --negate; do
 		expect 0 '' diff -q "$options" a.folded empty.folded -o q.html
 		expect 0 '' diff -q "$options" empty.folded b.folded -o q.html
 		tail -n 20 q.html | grep -q '</html>' || failed=1

@@ -118,6 +118,13 @@ static void percentages_go_from_0_to_100(void **state)
 	assert_false(parse_percent("-1", &got));
 	assert_false(parse_percent("", &got));
 	assert_false(parse_percent("nan", &got));
+	assert_true(parse_growth("+12.5%", &got));
+	assert_true(got == 12.5);
+	assert_true(parse_growth("300", &got));
+	assert_false(parse_growth("-1%", &got));
+	assert_false(parse_growth("++1%", &got));
+	assert_false(parse_growth("+", &got));
+	assert_false(parse_growth("inf", &got));
 }
 
 static void pid_lists_hold_each_pid_once(void **state)

@@ -71,6 +71,7 @@ class App {
 				this.counted(), model.diff && model.diff.whole ? points(model.diff.whole.change) + " % a run" : "", run.event, run.hz ? count(run.hz) + " Hz" : "",
 				run.duration_ms ? duration(run.duration_ms) : "", lost ? samples(lost) + " lost" : "",
 			].filter(Boolean).join(" · ")),
+			...(model.diff ? [el("p", { class: "headline" }, readable(model.diff.headline))] : []),
 			el("button", { class: "icon", title: "Light or dark (d)", "aria-label": "Light or dark", onclick: () => this.toggleTheme() }, "◐"),
 			el("button", { class: "icon", title: "Keys (?)", "aria-label": "Keys", onclick: () => this.toggleHelp() }, "?"));
 		this.tabs = this.views.map(([key, title], i) => el("button", { role: "tab", "data-view": key, title: `${title} (${i + 1})`,
