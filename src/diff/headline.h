@@ -27,7 +27,7 @@ struct growth_limit {
 
 /*
  * The list of those that grew by more than noise and beyond a limit: the whole, functions by
- * themselves, and, where there was nothing else, functions with what they call. "the whole +12.30 %,
- * read_line +10.50 % (by 40 % of itself)": freed by the caller; NULL: nothing did.
+ * themselves, and, where there was nothing else, functions with what they call. "the whole +12.30
+ * %, read_line +10.50 % (by 40 % of itself)": freed by the caller; NULL: nothing did.
  */
 char *headline_beyond(const struct difference *difference, const struct growth_limit *limit);
