@@ -17,6 +17,7 @@
 #include "diff/diff_write.h"
 #include "picture/html.h"
 #include "recording/sample_type.h"
+#include "report/summary.h"
 
 /* Formats of a diff; each has a writer below. */
 static const struct format diff_format_list[] = {
@@ -346,18 +347,21 @@ static int write_format(void *ctx, const struct format *format, FILE *to, uint64
 	return 0;
 }
 
-/* Report the comparison and its caveats. */
-static void report(const struct diff *diff)
+/* Report the comparison and its caveats. @status: of the outputs. */
+static void report(const struct diff *diff, int status)
 {
 	const struct diff_options *options = diff->options;
 	const uint64_t *samples = diff->shown.whole.count;
-	size_t nr_after = options->nr_files - options->nr_before;
+	size_t nr_after = options->nr_files - options->nr_before, nr_paths;
+	AUTO_FREE const char **paths = output_options_files(&options->output, &nr_paths);
 
 	fprintf(stderr,
 		"fpless: %" PRIu64 " samples of %zu file%s before, %" PRIu64
 		" of %zu file%s after\n",
 		samples[DIFF_BEFORE], options->nr_before, options->nr_before == 1 ? "" : "s",
 		samples[DIFF_AFTER], nr_after, nr_after == 1 ? "" : "s");
+	if (!status)
+		summary_write_outputs(stderr, paths, nr_paths);
 	if (diff->merged.refused)
 		fprintf(stderr, "  refused      %" PRIu64 " samples, by the filters\n",
 			diff->merged.refused);
@@ -387,7 +391,7 @@ static int present(struct sinks *sinks, struct diff *diff)
 	int status = sinks_write_by(sinks, &writer, diff->merged.shown, &shown);
 
 	if (!diff->options->output.quiet)
-		report(diff);
+		report(diff, status);
 	if (status || shown)
 		return status ? status : check_growth(diff);
 	fpl_log(FPL_LOG_ERROR, diff->merged.refused ? "no samples: the filters exclude them all"

@@ -52,6 +52,26 @@ static int list_missing(const struct recording *recording)
 	return CLI_EXIT_OUTPUT;
 }
 
+/* The closing report. @status: of the outputs. */
+static void report(const struct report_options *options, const struct recording *recording,
+		   const struct merge_result *result, uint64_t shown, int status)
+{
+	struct recording_report report = { .recording = recording,
+					   .result = result,
+					   .shown = shown };
+	AUTO_FREE const char **paths = output_options_files(&options->output, &report.nr_outputs);
+
+	report.outputs = paths;
+	if (status)
+		report.nr_outputs = 0;
+	/* packages are known to who may read their lists: --missing */
+	if (!options->missing) {
+		missing_names_of_leaves(recording, &report.unnamed, NULL);
+		report.unnamed.hint = "fpless report --missing says which packages have them";
+	}
+	recording_report_write(stderr, &report, fpl_log_enabled(FPL_LOG_DEBUG));
+}
+
 /* Write everything and say what it is worth. Returns an enum cli_exit. */
 static int present(struct sinks *sinks, const struct report_options *options,
 		   const struct recording *recording, const struct merge_result *result,
@@ -65,7 +85,7 @@ static int present(struct sinks *sinks, const struct report_options *options,
 	if (!stats_status && options->missing)
 		stats_status = list_missing(recording);
 	if (!options->output.quiet) {
-		recording_report_write(stderr, recording, result, shown);
+		report(options, recording, result, shown, status ? status : stats_status);
 		if (options->reading.symfs)
 			report_names_write(stderr, names);
 	}

@@ -92,7 +92,7 @@ static const struct missing_object *most_leaves(const struct missing *missing)
 }
 
 void missing_names_of_leaves(const struct recording *recording, struct summary_unnamed *ret,
-			     char hint[MISSING_NAMES_HINT])
+			     char *hint)
 {
 	CLEANUP(cleanup_missing) struct missing missing = { 0 };
 	CLEANUP(reports_fini) struct reports reports = { 0 };
@@ -106,7 +106,7 @@ void missing_names_of_leaves(const struct recording *recording, struct summary_u
 	for (size_t i = 0; i < missing.nr; i++)
 		ret->samples += missing.list[i].unnamed_leaf;
 	ret->path = recording_string(recording, recording->objects[most->object].path);
-	if (!summary_tells(ret))
+	if (!hint || !summary_tells(ret))
 		return;
 	describe_objects(recording, most, 1, &reports);
 	find_packages(&reports);

@@ -17,8 +17,9 @@ void missing_names_write(FILE *to, const struct recording *recording);
 #define MISSING_NAMES_HINT 512u
 
 /*
- * Count the leaves of @recording without a name; ret->hint is in @hint, ret->path in @recording.
- * Cost: O(frames); if there are any, also reading the lists of dpkg, some 20 ms.
+ * Count the leaves of @recording without a name; ret->hint is in @hint [MISSING_NAMES_HINT],
+ * ret->path in @recording. @hint: NULL: no package is looked up. Cost: O(frames); if there are any,
+ * also reading the lists of dpkg, some 20 ms.
  */
 void missing_names_of_leaves(const struct recording *recording, struct summary_unnamed *ret,
-			     char hint[MISSING_NAMES_HINT]);
+			     char *hint);

@@ -443,6 +443,21 @@ struct format_options output_options_format(const struct output_options *options
 	};
 }
 
+const char **output_options_files(const struct output_options *options, size_t *ret_nr)
+{
+	const char **list = must_calloc(options->nr + 1, sizeof(*list));
+	size_t nr = 0;
+
+	for (size_t i = 0; i < options->nr; i++) {
+		if (strcmp(options->list[i].path, "-") != 0)
+			list[nr++] = options->list[i].path;
+	}
+	if (options->stats_path && strcmp(options->stats_path, "-") != 0)
+		list[nr++] = options->stats_path;
+	*ret_nr = nr;
+	return list;
+}
+
 struct terminal_text output_options_terminal(const struct output_options *options)
 {
 	return (struct terminal_text){

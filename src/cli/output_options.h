@@ -72,6 +72,9 @@ bool output_options_use_text(const struct output_options *options);
 /* Data goes to stdout. */
 bool output_options_use_stdout(const struct output_options *options);
 
+/* The paths of the outputs that are files [*ret_nr]: borrowed; the caller frees the list. */
+const char **output_options_files(const struct output_options *options, size_t *ret_nr);
+
 /* The debugging information that all outputs together need. */
 bool output_options_want_inlined(const struct output_options *options);
 bool output_options_want_lines(const struct output_options *options);

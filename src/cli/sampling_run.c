@@ -129,29 +129,13 @@ static int status_of_command(int status)
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/* The paths of the outputs that are files: borrowed, the caller frees the list. */
-static const char **output_paths(const struct output_options *output, size_t *ret_nr)
-{
-	const char **list = must_calloc(output->nr + 1, sizeof(*list));
-	size_t nr = 0;
-
-	for (size_t i = 0; i < output->nr; i++) {
-		if (strcmp(output->list[i].path, "-") != 0)
-			list[nr++] = output->list[i].path;
-	}
-	if (output->stats_path && strcmp(output->stats_path, "-") != 0)
-		list[nr++] = output->stats_path;
-	*ret_nr = nr;
-	return list;
-}
-
 /* The closing report. @status: of the outputs. */
 static void report(const struct profile *profile, const struct sampling_options *options,
 		   const struct hints *hints, const struct recording *recording, uint64_t shown,
 		   int status)
 {
 	struct summary summary = { .profile = profile, .shown = shown };
-	AUTO_FREE const char **paths = output_paths(&options->output, &summary.nr_outputs);
+	AUTO_FREE const char **paths = output_options_files(&options->output, &summary.nr_outputs);
 	char hint[MISSING_NAMES_HINT];
 
 	summary.outputs = paths;

@@ -418,6 +418,15 @@ uint64_t recording_number(const struct recording *recording, const char *key)
 	return number ? number->value : 0;
 }
 
+const char *recording_note(const struct recording *recording, const char *key)
+{
+	const struct recording_number *number = find_number(recording, key);
+
+	return number && number->note && number->note != RECORDING_NO_NOTE
+		       ? recording_string(recording, number->note)
+		       : NULL;
+}
+
 int recording_add_arg(struct recording *recording, const char *arg)
 {
 	uint32_t text;

@@ -232,6 +232,9 @@ void recording_drop_numbers(struct recording *recording, bool (*drops)(const cha
 /* 0 where it is not known. Cost: O(nr_numbers). */
 uint64_t recording_number(const struct recording *recording, const char *key);
 
+/* A note, borrowed until the recording changes; NULL: not known, or null. Cost: as above. */
+const char *recording_note(const struct recording *recording, const char *key);
+
 FPL_MUST_CHECK int recording_add_arg(struct recording *recording, const char *arg);
 
 /*

@@ -4,35 +4,44 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/text.h"
+#include "recording/keys.h"
 #include "recording/sample_type.h"
+#include "report/problems.h"
 #include "report/report_lines.h"
 #include "report/tally.h"
 #include "view/share.h"
 
-/* Sum of the numbers "lost.*", with each that is not 0 written to @to ("ring_full 3, ..."). */
-static uint64_t write_lost(FILE *to, const struct recording *recording)
-{
-	const char *separator = "  lost         ";
-	uint64_t lost = 0;
+/* Samples lost, as far as the files tell. */
+struct losses {
+	uint64_t by_reason[FPL_LOST_COUNT];
+	uint64_t sum; /* also for reasons that are not known here */
+	bool told;
+};
 
+static void count_losses(const struct recording *recording, struct losses *ret)
+{
+	*ret = (struct losses){ .sum = 0 };
 	for (size_t i = 0; i < recording->nr_numbers; i++) {
 		const struct recording_number *number = &recording->numbers[i];
 		const char *key = recording_string(recording, number->key);
 
-		if (strncmp(key, "lost.", 5) != 0 || !number->value)
+		if (strncmp(key, "lost.", 5) != 0)
 			continue;
-		fprintf(to, "%s%s %" PRIu64, separator, key + 5, number->value);
-		separator = ", ";
-		lost += number->value;
+		ret->told = true;
+		ret->sum += number->value;
+		for (unsigned reason = 0; reason < FPL_LOST_COUNT; reason++) {
+			if (!strcmp(key + 5, lost_key((enum fpl_lost)reason)))
+				ret->by_reason[reason] = number->value;
+		}
 	}
-	fputs(lost ? "\n" : "", to);
-	return lost;
 }
 
 /* Counts of the user stacks: by stop, and by origin of a frame they have. */
 struct user_stacks {
 	uint64_t stops[FPL_STOP_COUNT], by_origin[FPL_ORIGIN_COUNT];
 	uint64_t nr, told; /* all; those with a stop, which other tools do not write */
+	uint64_t judged;   /* of them, those that could be complete */
 };
 
 static void count_origins(const struct recording *recording, const struct recording_stack *stack,
@@ -51,33 +60,83 @@ static void count_origins(const struct recording *recording, const struct record
 	}
 }
 
-static void write_user_stacks(FILE *to, const struct recording *recording)
+static void count_user_stacks(const struct recording *recording, struct user_stacks *ret)
 {
-	struct user_stacks user = { .nr = 0 };
-	uint64_t judged;
-
+	*ret = (struct user_stacks){ .nr = 0 };
 	for (size_t i = 0; i < recording->nr_stacks; i++) {
 		const struct recording_stack *stack = &recording->stacks[i];
-
 		bool is_told = stack->stop < FPL_STOP_COUNT;
 
 		if (stack->no_user || (!is_told && !stack->nr_user))
 			continue;
-		user.nr += stack->count;
+		ret->nr += stack->count;
 		if (is_told) {
-			user.told += stack->count;
-			user.stops[stack->stop] += stack->count;
+			ret->told += stack->count;
+			ret->stops[stack->stop] += stack->count;
 		}
-		count_origins(recording, stack, &user);
+		count_origins(recording, stack, ret);
 	}
-	judged = user.told - user.stops[FPL_STOP_EXITING] - user.stops[FPL_STOP_EXECING];
-	if (judged)
+	ret->judged = ret->told - ret->stops[FPL_STOP_EXITING] - ret->stops[FPL_STOP_EXECING];
+}
+
+static void write_user_stacks(FILE *to, const struct user_stacks *user)
+{
+	uint64_t complete = user->stops[FPL_STOP_OUTERMOST];
+
+	if (user->judged)
 		fprintf(to, "  complete     %.2f %% (%" PRIu64 " of %" PRIu64 " user stacks)\n",
-			share_whole_percent(user.stops[FPL_STOP_OUTERMOST], judged),
-			user.stops[FPL_STOP_OUTERMOST], judged);
-	if (user.told)
-		stops_write(to, user.stops);
-	marked_write(to, user.by_origin, user.nr);
+			share_whole_percent(complete, user->judged), complete, user->judged);
+	if (user->told)
+		stops_write(to, user->stops);
+	marked_write(to, user->by_origin, user->nr);
+}
+
+static enum fpl_stop most_common_stop(const struct user_stacks *user)
+{
+	unsigned most = FPL_STOP_OUTERMOST + 1;
+
+	for (unsigned i = most; i < FPL_STOP_COUNT; i++) {
+		if (i != FPL_STOP_EXITING && i != FPL_STOP_EXECING &&
+		    user->stops[i] > user->stops[most])
+			most = i;
+	}
+	return (enum fpl_stop)most;
+}
+
+/* The place that the recording itself lists first; filters drop that list. */
+static void write_cut_short(FILE *to, const struct recording *recording,
+			    const struct user_stacks *user)
+{
+	const char *function = recording_note(recording, "incomplete.most[].0.function");
+	const char *object = recording_note(recording, "incomplete.most[].0.object");
+	const char *stop = recording_note(recording, "incomplete.most[].0.stop");
+	const char *advice = recording_note(recording, "incomplete.most[].0.advice");
+	uint64_t incomplete = user->judged - user->stops[FPL_STOP_OUTERMOST];
+	char text[512];
+
+	if (share_percent(incomplete, user->judged) < WORTH_A_LINE)
+		return;
+	fprintf(to, "  cut short    %.1f %% of the stacks, most of them ",
+		share_whole_percent(incomplete, user->judged));
+	if (!stop) {
+		enum fpl_stop most = most_common_stop(user);
+
+		fprintf(to, "by %s: %s\n", stop_key(most), stop_text(most));
+		return;
+	}
+	text_escape(text, sizeof(text), function ? function : "code without a frame", "");
+	fprintf(to, "in %s (", text);
+	if (object) {
+		text_escape(text, sizeof(text), text_path_name(object), "");
+		fprintf(to, "%s, ", text);
+	}
+	text_escape(text, sizeof(text), stop, "");
+	fprintf(to, "%s)", text);
+	if (advice) {
+		text_escape(text, sizeof(text), advice, "");
+		fprintf(to, ": %s", text);
+	}
+	putc('\n', to);
 }
 
 /* Differences between the files. */
@@ -94,23 +153,33 @@ static void write_differences(FILE *to, const struct merge_result *result)
 		      to);
 }
 
-static void write_books(FILE *to, const struct recording *recording, uint64_t shown, uint64_t lost)
+/* Unless @always only if they do not close. */
+static void write_books(FILE *to, const struct recording_report *report, uint64_t lost, bool always)
 {
+	const struct recording *recording = report->recording;
+
 	uint64_t fired = recording_number(recording, "fired");
 	uint64_t idle = recording_number(recording, "idle");
 	uint64_t filtered = recording_number(recording, "filtered");
-	uint64_t expected = recording_number(recording, "expected");
-	uint64_t missed = recording_number(recording, "missed");
-	uint64_t right = shown + idle + filtered + lost;
+	uint64_t right = report->shown + idle + filtered + lost;
 
+	if (fired == right && !always)
+		return;
 	fprintf(to,
 		"  books        fired %" PRIu64 " = shown %" PRIu64 " + idle %" PRIu64
 		" + filtered %" PRIu64 " + lost %" PRIu64,
-		fired, shown, idle, filtered, lost);
+		fired, report->shown, idle, filtered, lost);
 	if (fired == right)
 		fputs(": closed\n", to);
 	else
 		fprintf(to, ": DO NOT CLOSE, off by %" PRId64 "\n", (int64_t)(fired - right));
+}
+
+static void write_expected(FILE *to, const struct recording *recording)
+{
+	uint64_t expected = recording_number(recording, "expected");
+	uint64_t missed = recording_number(recording, "missed");
+
 	if (expected)
 		fprintf(to,
 			"  expected     %" PRIu64 " samples by the clock, %" PRIu64
@@ -118,31 +187,80 @@ static void write_books(FILE *to, const struct recording *recording, uint64_t sh
 			expected, missed, share_whole_percent(missed, expected));
 }
 
-void recording_report_write(FILE *to, const struct recording *recording,
-			    const struct merge_result *result, uint64_t shown)
+static void write_samples(FILE *to, const struct recording_report *report,
+			  const struct user_stacks *user, const struct losses *losses, bool shares)
 {
-	const char *event = recording_string(recording, recording->event);
+	const struct recording *recording = report->recording;
 	char counted[128];
-	uint64_t lost;
 
-	fprintf(to, "fpless: %" PRIu64 " %s of %zu file%s", shown,
-		sample_type_text(recording, counted, sizeof(counted)), result->nr,
-		result->nr == 1 ? "" : "s");
+	sample_type_text(recording, counted, sizeof(counted));
+	if (report->shown == 1 && !strcmp(counted, "samples"))
+		counted[strlen("sample")] = '\0';
+	fputs("fpless: ", to);
+	summary_write_number(to, report->shown);
+	fprintf(to, " %s of %zu file%s", counted, report->result->nr,
+		report->result->nr == 1 ? "" : "s");
 	if (recording->duration_ns)
 		fprintf(to, ", %.1f s", (double)recording->duration_ns / 1e9);
-	if (*event)
-		fprintf(to, ": %s", event);
+	if (user->judged)
+		summary_write_complete(to, user->stops[FPL_STOP_OUTERMOST], user->judged, shares);
+	if (losses->told)
+		summary_write_lost(to, losses->sum);
+	putc('\n', to);
+}
+
+static void write_sampled(FILE *to, const struct recording *recording)
+{
+	const char *event = recording_string(recording, recording->event);
+	char text[128];
+
+	if (!*event)
+		return;
+	text_escape(text, sizeof(text), event, "");
+	fprintf(to, "  sampled      %s", text);
 	if (recording->hz)
 		fprintf(to, " at %" PRIu64 " Hz", recording->hz);
 	if (recording->nr_cpus)
 		fprintf(to, " on %" PRIu32 " CPUs", recording->nr_cpus);
 	putc('\n', to);
-	write_user_stacks(to, recording);
-	write_differences(to, result);
-	if (result->refused)
+}
+
+static uint64_t weight_of(const struct recording *recording)
+{
+	uint64_t weight_ns = 0;
+
+	for (size_t i = 0; i < recording->nr_stacks; i++)
+		weight_ns += recording->stacks[i].weight_ns;
+	return weight_ns;
+}
+
+void recording_report_write(FILE *to, const struct recording_report *report, bool details)
+{
+	const struct recording *recording = report->recording;
+	uint64_t weight_ns = weight_of(recording);
+	bool shares = !weight_ns || weight_ns >= SUMMARY_SHARE_NS;
+	struct user_stacks user;
+	struct losses losses;
+
+	count_user_stacks(recording, &user);
+	count_losses(recording, &losses);
+	write_samples(to, report, &user, &losses, shares);
+	summary_write_outputs(to, report->outputs, report->nr_outputs);
+	if (shares)
+		summary_write_unnamed(to, &report->unnamed);
+	if (details) {
+		write_sampled(to, recording);
+		write_user_stacks(to, &user);
+	} else if (shares) {
+		write_cut_short(to, recording, &user);
+	}
+	write_differences(to, report->result);
+	if (report->result->refused)
 		fprintf(to,
 			"  refused      %" PRIu64 " samples, by the filters: counted filtered\n",
-			result->refused);
-	lost = write_lost(to, recording);
-	write_books(to, recording, shown, lost);
+			report->result->refused);
+	losses_write(to, losses.by_reason);
+	write_books(to, report, losses.sum, details);
+	if (details)
+		write_expected(to, recording);
 }

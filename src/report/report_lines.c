@@ -32,6 +32,30 @@ void stops_write(FILE *to, const uint64_t stops[FPL_STOP_COUNT])
 	counts_write(to, stops, FPL_STOP_COUNT, stop_key_at);
 }
 
+static const char *lost_advice(enum fpl_lost lost)
+{
+	static const char *const advice[FPL_LOST_COUNT] = {
+		[FPL_LOST_RING_FULL] = "a lower -F, or more --ring-memory",
+		[FPL_LOST_STACK_MAP_FULL] = "more --stack-memory",
+		[FPL_LOST_OBJECT_MAP_FULL] = "profile fewer processes: -p or a command",
+		[FPL_LOST_SNAPSHOT_FULL] = "a smaller --snapshot",
+		[FPL_LOST_SCRATCH] = "please report this",
+		[FPL_LOST_USER_MEMORY] = "more memory, or a shorter run",
+		[FPL_LOST_NO_FRAMES] = "please report this",
+	};
+
+	return advice[lost];
+}
+
+void losses_write(FILE *to, const uint64_t lost[FPL_LOST_COUNT])
+{
+	for (unsigned i = 0; i < FPL_LOST_COUNT; i++) {
+		if (lost[i])
+			fprintf(to, "  lost         %s %" PRIu64 ": %s\n",
+				lost_key((enum fpl_lost)i), lost[i], lost_advice((enum fpl_lost)i));
+	}
+}
+
 void marked_write(FILE *to, const uint64_t samples[FPL_ORIGIN_COUNT], uint64_t user_samples)
 {
 	static const struct {

@@ -10,6 +10,9 @@
 /* Write "  stops        outermost 12, no_cfi 3": user stacks by stop. */
 void stops_write(FILE *to, const uint64_t stops[FPL_STOP_COUNT]);
 
+/* Write a line for each reason for which samples were lost, with its fix. */
+void losses_write(FILE *to, const uint64_t lost[FPL_LOST_COUNT]);
+
 /*
  * Write how many of @user_samples have frames that are not known from CFI, or nothing if no sample
  * has. @samples: by origin, the samples with at least one such frame.

@@ -149,30 +149,6 @@ static void write_books(FILE *to, const struct profile *profile, const struct ta
 		share_whole_percent(books->missed, books->expected));
 }
 
-static const char *lost_advice(enum fpl_lost lost)
-{
-	static const char *const advice[FPL_LOST_COUNT] = {
-		[FPL_LOST_RING_FULL] = "a lower -F, or more --ring-memory",
-		[FPL_LOST_STACK_MAP_FULL] = "more --stack-memory",
-		[FPL_LOST_OBJECT_MAP_FULL] = "profile fewer processes: -p or a command",
-		[FPL_LOST_SNAPSHOT_FULL] = "a smaller --snapshot",
-		[FPL_LOST_SCRATCH] = "please report this",
-		[FPL_LOST_USER_MEMORY] = "more memory, or a shorter run",
-		[FPL_LOST_NO_FRAMES] = "please report this",
-	};
-
-	return advice[lost];
-}
-
-static void write_lost(FILE *to, const uint64_t lost[FPL_LOST_COUNT])
-{
-	for (unsigned i = 0; i < FPL_LOST_COUNT; i++) {
-		if (lost[i])
-			fprintf(to, "  lost         %s %" PRIu64 ": %s\n", lost_key_at(i), lost[i],
-				lost_advice((enum fpl_lost)i));
-	}
-}
-
 /* Code made at run time that has no name. */
 static void write_unnamed_code(FILE *to, const struct profile *profile, const struct tally *tally)
 {
@@ -195,7 +171,7 @@ static void write_problems(FILE *to, const struct summary *summary, const struct
 	const struct profile *profile = summary->profile;
 	const struct profile_books *books = &profile->books;
 
-	write_lost(to, books->lost);
+	losses_write(to, books->lost);
 	if (share_percent(hints->samples, hints->judged) >= WORTH_A_LINE)
 		hints_write_most(to, hints);
 	if (profile->user)

@@ -8,14 +8,10 @@
 #include "report/problems.h"
 #include "view/share.h"
 
-/* A share of less time than this says nothing. */
-#define SHARE_LEAST_NS (100 * NS_PER_MS)
-
-/* @number with a comma between thousands. */
-static void write_grouped(FILE *to, uint64_t number)
+void summary_write_number(FILE *to, uint64_t number)
 {
 	if (number >= 1000) {
-		write_grouped(to, number / 1000);
+		summary_write_number(to, number / 1000);
 		fprintf(to, ",%03" PRIu64, number % 1000);
 	} else {
 		fprintf(to, "%" PRIu64, number);
@@ -33,48 +29,53 @@ static void write_share(FILE *to, uint64_t part, uint64_t whole)
 		fprintf(to, "%.1f %%", value > 99.9 ? 99.9 : value);
 }
 
-static void write_complete(FILE *to, const struct profile *profile, const struct tally *tally)
+void summary_write_complete(FILE *to, uint64_t complete, uint64_t judged, bool shares)
 {
-	uint64_t judged = tally_judged(tally);
-
-	if (!profile->user)
-		fputs("kernel stacks alone", to);
-	else if (!judged)
-		fputs("no user stacks", to);
-	else if (tally->weight_ns < SHARE_LEAST_NS)
-		fprintf(to, "%" PRIu64 " of %" PRIu64 " complete", tally->complete, judged);
+	fputs(", ", to);
+	if (shares)
+		write_share(to, complete, judged);
 	else
-		write_share(to, tally->complete, judged);
-	if (profile->user && judged && tally->weight_ns >= SHARE_LEAST_NS)
-		fputs(" complete", to);
+		fprintf(to, "%" PRIu64 " of %" PRIu64, complete, judged);
+	fputs(" complete", to);
+}
+
+void summary_write_lost(FILE *to, uint64_t lost)
+{
+	fputs(", ", to);
+	if (lost)
+		summary_write_number(to, lost);
+	else
+		fputs("none", to);
+	fputs(" lost", to);
 }
 
 static void write_samples(FILE *to, const struct summary *summary, const struct tally *tally)
 {
 	const struct profile *profile = summary->profile;
+	uint64_t judged = tally_judged(tally);
 
 	fputs("fpless: ", to);
-	write_grouped(to, summary->shown);
-	fprintf(to, " %s in %.1f s, ", summary->shown == 1 ? "sample" : "samples",
+	summary_write_number(to, summary->shown);
+	fprintf(to, " %s in %.1f s", summary->shown == 1 ? "sample" : "samples",
 		(double)profile->duration_ns / 1e9);
-	write_complete(to, profile, tally);
-	fputs(", ", to);
-	if (tally->lost)
-		write_grouped(to, tally->lost);
+	if (profile->user && judged)
+		summary_write_complete(to, tally->complete, judged,
+				       tally->weight_ns >= SUMMARY_SHARE_NS);
 	else
-		fputs("none", to);
-	fputs(" lost\n", to);
+		fputs(profile->user ? ", no user stacks" : ", kernel stacks alone", to);
+	summary_write_lost(to, tally->lost);
+	putc('\n', to);
 }
 
-static void write_outputs(FILE *to, const struct summary *summary)
+void summary_write_outputs(FILE *to, const char *const *outputs, size_t nr)
 {
 	char path[512];
 
-	for (size_t i = 0; i < summary->nr_outputs; i++) {
-		text_escape(path, sizeof(path), summary->outputs[i], "");
+	for (size_t i = 0; i < nr; i++) {
+		text_escape(path, sizeof(path), outputs[i], "");
 		fprintf(to, "%s%s", i ? ", " : "  wrote        ", path);
 	}
-	if (summary->nr_outputs)
+	if (nr)
 		putc('\n', to);
 }
 
@@ -85,7 +86,7 @@ static void write_cost(FILE *to, const struct profile *profile)
 	double percent = share_percent(own_ns, capacity_ns);
 
 	fputs("  cost         ", to);
-	if (capacity_ns >= SHARE_LEAST_NS)
+	if (capacity_ns >= SUMMARY_SHARE_NS)
 		fprintf(to, "%s%.1f %% of the machine: ", percent < 0.1 ? "less than " : "",
 			percent < 0.1 ? 0.1 : percent);
 	fprintf(to, "%.0f ms of CPU, %.0f MiB\n", (double)own_ns / 1e6,
@@ -97,12 +98,11 @@ bool summary_tells(const struct summary_unnamed *unnamed)
 	return unnamed->path && share_percent(unnamed->samples, unnamed->of) >= WORTH_A_LINE;
 }
 
-static void write_unnamed(FILE *to, const struct summary_unnamed *unnamed,
-			  const struct tally *tally)
+void summary_write_unnamed(FILE *to, const struct summary_unnamed *unnamed)
 {
 	char name[256];
 
-	if (!summary_tells(unnamed) || tally->weight_ns < SHARE_LEAST_NS)
+	if (!summary_tells(unnamed))
 		return;
 	text_escape(name, sizeof(name), text_path_name(unnamed->path), "");
 	fprintf(to, "  names        %.0f %% of leaves have no name, most of them in %s",
@@ -115,7 +115,8 @@ static void write_unnamed(FILE *to, const struct summary_unnamed *unnamed,
 void summary_write(FILE *to, const struct summary *summary, const struct tally *tally)
 {
 	write_samples(to, summary, tally);
-	write_outputs(to, summary);
+	summary_write_outputs(to, summary->outputs, summary->nr_outputs);
 	write_cost(to, summary->profile);
-	write_unnamed(to, &summary->unnamed, tally);
+	if (tally->weight_ns >= SUMMARY_SHARE_NS)
+		summary_write_unnamed(to, &summary->unnamed);
 }

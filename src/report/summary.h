@@ -10,6 +10,24 @@
 #include "profile/profile.h"
 #include "report/tally.h"
 
+/* A share of less time than this says nothing. */
+#define SUMMARY_SHARE_NS 100000000u
+
+/* @number with a comma between thousands. */
+void summary_write_number(FILE *to, uint64_t number);
+
+/*
+ * Write ", 99.5 % complete": @complete of @judged user stacks, in counts unless @shares. Less than
+ * all is never 100 %.
+ */
+void summary_write_complete(FILE *to, uint64_t complete, uint64_t judged, bool shares);
+
+/* Write ", 12 lost". */
+void summary_write_lost(FILE *to, uint64_t lost);
+
+/* The line with the files that were written; nothing without any. */
+void summary_write_outputs(FILE *to, const char *const *outputs, size_t nr);
+
 /* Samples whose leaf has no name, which a debug package would give it. */
 struct summary_unnamed {
 	uint64_t samples, of; /* of all samples of the recording */
@@ -19,6 +37,9 @@ struct summary_unnamed {
 
 /* Is that worth a line? */
 bool summary_tells(const struct summary_unnamed *unnamed);
+
+/* The line about them, where that is so. */
+void summary_write_unnamed(FILE *to, const struct summary_unnamed *unnamed);
 
 struct summary {
 	const struct profile *profile; /* borrowed, as all below */

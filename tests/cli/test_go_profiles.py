@@ -130,7 +130,7 @@ class GoProfiles(unittest.TestCase):
         for kind, counted in (("cpu", "samples"), ("heap", "bytes of inuse_space"), ("allocs", "bytes of alloc_space"),
                               ("mutex", "contentions"), ("goroutine", "goroutine")):
             with self.subTest(kind=kind):
-                self.assertRegex(self.report(self.path(kind + ".pb.gz")).stderr, rf"^fpless: \d+ {counted} of 1 file")
+                self.assertRegex(self.report(self.path(kind + ".pb.gz")).stderr, rf"^fpless: [\d,]+ {counted} of 1 file")
         done = self.report("--sample-type", "space", self.path("heap.pb.gz"), status=2)
         for name in ("alloc_objects (count)", "alloc_space (bytes)", "inuse_objects (count)", "inuse_space (bytes)"):
             self.assertIn(name, done.stderr)

@@ -69,7 +69,7 @@ printf 'a;f 6\n' >"$work/b.folded"
 
 # From folded to folded nothing is lost; marks are written as asked.
 sort -n -k2 -t' ' "$work/a.folded" >"$work/sorted"
-expect 0 'fired 7 = shown 7 \+ idle 0 \+ filtered 0 \+ lost 0: closed' report -f --annotate --origin "$work/a.folded"
+expect 0 'fired 7 = shown 7 \+ idle 0 \+ filtered 0 \+ lost 0: closed' report -v -f --annotate --origin "$work/a.folded"
 same "$work/stdout" "$work/sorted"
 expect 0 '' report -q -f --delimited "$work/a.folded"
 says '^b;g;-;h 2$'
@@ -157,9 +157,9 @@ expect 0 '' report -q --addresses --format speedscope -o - "$counts"
 says '"\[x\.so\+0x2050\]"'
 
 # How far stacks can be trusted is said of recordings, too: why they ended, and what is not from CFI.
-expect 0 'marked +frames by frame pointers \(fp\) in 57\.14 % of the user stacks$' report -f "$work/a.folded"
-expect 0 '^  stops +outermost 8, fp_end 1, execing 1$' report -f "$counts"
-expect 0 'marked +frames by rows made from code \(synth\) in [0-9.]+ % of the user stacks, by frame pointers' report -f "$counts"
+expect 0 'marked +frames by frame pointers \(fp\) in 57\.14 % of the user stacks$' report -v -f "$work/a.folded"
+expect 0 '^  stops +outermost 8, fp_end 1, execing 1$' report -v -f "$counts"
+expect 0 'marked +frames by rows made from code \(synth\) in [0-9.]+ % of the user stacks, by frame pointers' report -v -f "$counts"
 expect 0 '' report -f "$work/b.folded"
 if grep -qE '^  (stops|marked|complete)' "$work/stderr"; then
 	echo "report says what folded stacks do not know: $(cat "$work/stderr")" >&2
@@ -176,11 +176,42 @@ expect 0 'fpless: 13 samples of 2 files' report "$work/a.folded" "$work/b.folded
 says '^13 samples'
 says '53.8%.* f '
 
+# By default the closing report is a summary of the samples, the files and what has no name, and what is wrong; -v says all.
+expect 0 '' report -o x.svg -o x.txt "$counts"
+cat >summary <<end
+fpless: 11 samples of 1 file, 0.1 s, 88.9 % complete, none lost
+  wrote        x.svg, x.txt
+  names        9 % of leaves have no name, most of them in x.so: fpless report --missing says which packages have them
+  cut short    11.1 % of the stacks, most of them by fp_end: the frame-pointer chain ended
+end
+same stderr summary
+expect 0 '' report -v -o x.svg -o x.txt "$counts"
+head -3 summary >expected
+cat >>expected <<end
+  sampled      cpu-clock at 100 Hz on 2 CPUs
+  complete     88.89 % (8 of 9 user stacks)
+  stops        outermost 8, fp_end 1, execing 1
+  marked       frames by rows made from code (synth) in 10.00 % of the user stacks, by frame pointers (fp) in 10.00 %
+  books        fired 11 = shown 11 + idle 0 + filtered 0 + lost 0: closed
+end
+same stderr expected
+# What was lost, and books that are open.
+sed -e 's/"fired":11,/"fired":14,/; s/"ring_full":0/"ring_full":3/' "$counts" >lost.jsonl
+expect 0 '^fpless: 11 samples of 1 file, 0.1 s, 88.9 % complete, 3 lost$' report -f lost.jsonl
+grep -q '^  lost         ring_full 3: a lower -F, or more --ring-memory$' stderr || failed=1
+[ "$(grep -c books stderr)" = 0 ] || failed=1
+sed -e 's/"fired":11,/"fired":12,/' "$counts" >open.jsonl
+expect 0 'fired 12 = shown 11 .*DO NOT CLOSE, off by 1' report -f open.jsonl
+expect 0 '^fpless: 6 samples of 1 file$' report -f b.folded
+[ "$(wc -l <stderr)" = 1 ] || failed=1
+expect 0 '^  refused      2 samples, by the filters' report -f --ignore h a.folded
+expect 0 '^  wrote        x.svg$' diff -o x.svg a.folded b.folded
+
 # Filters close the books; nothing left is exit 3.
-expect 0 'fired 7 = shown 2 \+ idle 0 \+ filtered 5 \+ lost 0: closed' report -f --focus '^h$' "$work/a.folded"
+expect 0 'fired 7 = shown 2 \+ idle 0 \+ filtered 5 \+ lost 0: closed' report -v -f --focus '^h$' "$work/a.folded"
 says '^b;g;h 2$'
-expect 0 'shown 1 \+ idle 0 \+ filtered 6' report -f --comm a "$work/a.folded"
-expect 0 'shown 3 \+ idle 0 \+ filtered 4' report -f --ignore "^x$" "$work/a.folded"
+expect 0 'shown 1 \+ idle 0 \+ filtered 6' report -v -f --comm a "$work/a.folded"
+expect 0 'shown 3 \+ idle 0 \+ filtered 4' report -v -f --ignore "^x$" "$work/a.folded"
 expect 3 'the filters exclude them all' report --focus nothing "$work/a.folded"
 expect 2 'a.folded: --time: it holds no times' report --time 1,2 "$work/a.folded"
 expect 2 'a.folded: --pid: it holds no process ids' report --pid 1 "$work/a.folded"
@@ -240,7 +271,7 @@ expect 2 "a.folded: no sample type is called 'cpu': there are samples" report --
 printf 'a 1 [000] 1.0: 500 cpu-clock: \n\t10 f (/x)\n\na 1 [000] 2.0: 700 cpu-clock: \n\t10 f (/x)\n\n' >"$work/perf"
 expect 0 'fpless: 2 samples of 1 file' report "$work/perf" -o "$work/perf.pb.gz"
 expect 2 "no sample type is called 'space': there are samples \(count\), cpu \(nanoseconds\)" report --sample-type space "$work/perf.pb.gz"
-expect 0 'fired 1200 = shown 1200 \+ idle 0 .*: closed' report --sample-type cpu -o "$work/cpu.jsonl" -o "$work/cpu.txt" "$work/perf.pb.gz"
+expect 0 'fired 1200 = shown 1200 \+ idle 0 .*: closed' report -v --sample-type cpu -o "$work/cpu.jsonl" -o "$work/cpu.txt" "$work/perf.pb.gz"
 grep -q '^1200 nanoseconds of cpu$' "$work/cpu.txt" || failed=1
 grep -q '"sample_type":"cpu","sample_unit":"nanoseconds"' "$work/cpu.jsonl" || failed=1
 expect 1 'cpu.jsonl: counts nanoseconds of cpu, earlier files count samples' report "$work/a.folded" "$work/cpu.jsonl"
@@ -294,7 +325,7 @@ for format in firefox speedscope svg; do
 	expect 2 'other: a .* is not read back: .jsonl and .pb.gz are' report "$work/other"
 done
 printf '<tag>;f 1\nPERFILE2;f 2\n' >"$work/begins.folded"
-expect 0 'shown 3 ' report -f "$work/begins.folded"
+expect 0 'shown 3 ' report -v -f "$work/begins.folded"
 printf "hello\n" >"$work/other"
 expect 2 'neither pprof nor folded' report "$work/other"
 expect 2 'big.folded: line .*--memory' report --memory 1M "$work/big.folded"
@@ -313,10 +344,10 @@ if [ -z "${2:-}" ]; then
 	[ "$(wc -l <"$work/stderr")" = 1 ] || failed=1
 	[ "$(ls -A "$work/names" | tr '\n' ' ')" = 'a.svg b.jsonl ' ] || failed=1
 	[ "$(cat "$work/names/a.svg")" = old ] || failed=1
-	expect 0 'shown 100000 ' report -f "$work/names/b.jsonl"
+	expect 0 'shown 100000 ' report -v -f "$work/names/b.jsonl"
 	# nor half of one
 	expect 2 'b.jsonl: out of memory: more --memory$' report -q -o "$work/names/b.jsonl" --memory 40M "$work/names.folded"
-	expect 0 'shown 100000 ' report -f "$work/names/b.jsonl"
+	expect 0 'shown 100000 ' report -v -f "$work/names/b.jsonl"
 	expect 2 'out of memory.*: more --memory$' diff -q --memory 48M "$work/names.folded" "$work/names.folded"
 fi
 exit $failed

@@ -62,7 +62,7 @@ class WhatIsReadBackIsTheSame(ReportCase):
         for kind in ("jsonl", "pb.gz"):
             again = {name: self.path("again." + name) for name in ("jsonl", "folded", "txt")}
             options = [arg for arg in args if arg in OPTIONS]
-            done = self.report(written[kind], *options, *(f"-o{path}" for path in again.values()))
+            done = self.report("-v", written[kind], *options, *(f"-o{path}" for path in again.values()))
             for name, path in again.items():
                 self.assertEqual(read(path), read(written[name]), f"{name} of {kind}")
             fired, shown, idle, filtered, lost = map(int, BOOKS.search(done.stderr.decode()).groups())
@@ -93,7 +93,7 @@ class WhatIsReadBackIsTheSame(ReportCase):
 class FilesAddUp(ReportCase):
     def test_two_of_one(self):
         written = self.record()
-        done = self.report("-f", written["jsonl"], written["pb.gz"], written["folded"])
+        done = self.report("-v", "-f", written["jsonl"], written["pb.gz"], written["folded"])
         samples = total(read(written["folded"]))
         self.assertEqual(total(done.stdout), 3 * samples)
         self.assertTrue(BOOKS.search(done.stderr.decode()), done.stderr)
@@ -101,7 +101,7 @@ class FilesAddUp(ReportCase):
     def test_filters_part_the_samples(self):
         written = self.record()
         samples = total(read(written["folded"]))
-        parts = [self.fpless("report", "-f", *way, written["jsonl"])
+        parts = [self.fpless("report", "-v", "-f", *way, written["jsonl"])
                  for way in (("--focus", "^spin$"), ("--ignore", "^spin$"))]
         self.assertEqual(sum(total(part.stdout) for part in parts), samples)
         for part in parts:
