@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/program.h"
 #include "base/text.h"
 
 #define OPENER "xdg-open"
@@ -66,19 +67,6 @@ static bool has_display(void)
 	return true;
 }
 
-static bool has_opener(void)
-{
-	const char *paths = getenv("PATH");
-	char path[512];
-
-	for (const char *at = paths; at; at = strchr(at, ':') ? strchr(at, ':') + 1 : NULL) {
-		snprintf(path, sizeof(path), "%.*s/" OPENER, (int)strcspn(at, ":"), at);
-		if (!access(path, X_OK))
-			return true;
-	}
-	return false;
-}
-
 _Noreturn static void run_opener(const char *address)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -92,7 +80,7 @@ _Noreturn static void run_opener(const char *address)
 
 void browser_start(struct browser *browser, const char *address)
 {
-	if (!browser->is_ours || !has_display() || !has_opener())
+	if (!browser->is_ours || !has_display() || !program_is_found(OPENER))
 		return;
 	browser->pid = fork();
 	if (browser->pid == 0)

@@ -29,9 +29,12 @@ void inputs_end(struct inputs *inputs)
 void inputs_fini(struct inputs *inputs)
 {
 	inputs_end(inputs);
-	for (size_t i = 0; i < inputs->nr; i++)
+	for (size_t i = 0; i < inputs->nr; i++) {
+		perf_data_fini(&inputs->perf[i]);
 		if (inputs->fds[i] > STDIN_FILENO)
 			close(inputs->fds[i]);
+	}
+	free(inputs->perf);
 	free(inputs->fds);
 }
 
@@ -46,17 +49,32 @@ static bool is_stdin(const char *path)
 	return !strcmp(path, "-");
 }
 
+const char *inputs_name(const struct inputs *inputs, size_t idx)
+{
+	return is_stdin(inputs->paths[idx]) ? "stdin" : inputs->paths[idx];
+}
+
 int inputs_open(char **paths, size_t nr, const struct output_options *output, struct inputs *ret,
 		struct fpl_err *err)
 {
-	*ret = (struct inputs){ .paths = paths, .fds = must_calloc(nr, sizeof(*ret->fds)) };
-	for (; ret->nr < nr; ret->nr++) {
+	*ret = (struct inputs){ .paths = paths,
+				.fds = must_calloc(nr, sizeof(*ret->fds)),
+				.perf = must_calloc(nr, sizeof(*ret->perf)) };
+	while (ret->nr < nr) {
 		const char *path = paths[ret->nr];
 		int fd = is_stdin(path) ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+		struct perf_data *perf = &ret->perf[ret->nr];
+		int error;
 
 		if (fd < 0)
 			return fpl_fail(err, -errno, "%s: %s", path, strerror(errno));
-		ret->fds[ret->nr] = fd;
+		*perf = PERF_DATA_NONE;
+		ret->fds[ret->nr++] = fd;
+		error = perf_data_is(fd) ? perf_data_open(inputs_name(ret, ret->nr - 1), fd,
+							  PERF_DATA_S, perf, err)
+					 : 0;
+		if (error)
+			return error;
 	}
 	ret->progress = reading_progress_create(output);
 	return 0;
@@ -115,11 +133,6 @@ static int refuse_type(const char *name, const struct recording *from, const str
 			sample_type_text(to, ours, sizeof(ours)));
 }
 
-const char *inputs_name(const struct inputs *inputs, size_t idx)
-{
-	return is_stdin(inputs->paths[idx]) ? "stdin" : inputs->paths[idx];
-}
-
 /* Add the part of @from that @filter selects to @to; @from may be consumed. */
 static int add_recording(const char *name, struct filter *filter, struct recording *from,
 			 struct recording *to, struct merge_result *result, struct fpl_err *err)
@@ -141,6 +154,10 @@ static int read_input(const struct inputs *inputs, size_t idx, const struct inpu
 		      struct read_options *read_options, struct recording *ret, struct fpl_err *err)
 {
 	const char *name = inputs_name(inputs, idx);
+	struct perf_data *perf = &inputs->perf[idx];
+	bool is_perf = perf->text_fd >= 0;
+	int fd = is_perf ? perf->text_fd : inputs->fds[idx];
+	int error;
 
 	alloc_set_name(name);
 	must_recording_init(ret);
@@ -148,8 +165,11 @@ static int read_input(const struct inputs *inputs, size_t idx, const struct inpu
 	read_options->by = inputs_labels(options->by);
 	read_options->events = options->events;
 	read_options->sample_type = options->reading->sample_type;
-	reading_progress_begin(inputs->progress, name, inputs->fds[idx], idx, inputs->nr);
-	return recording_read(name, inputs->fds[idx], read_options, ret, err);
+	reading_progress_begin(inputs->progress, name, fd, idx, inputs->nr);
+	if (is_perf)
+		perf_data_begin(perf);
+	error = recording_read(name, fd, read_options, ret, err);
+	return is_perf ? perf_data_end(perf, name, ret->nr_stacks, error, err) : error;
 }
 
 int inputs_add(const struct inputs *inputs, size_t idx, const struct input_options *options,

@@ -7,6 +7,7 @@
 
 #include "base/privileged_helper.h"
 #include "base/err.h"
+#include "cli/perf_data.h"
 #include "cli/reading_options.h"
 #include "cli/reading_progress.h"
 #include "cli/sinks.h"
@@ -15,15 +16,16 @@
 
 /* Files to read, open before rights are given up. */
 struct inputs {
-	char **paths; /* borrowed [nr]; "-" is stdin */
-	int *fds;     /* owned [nr], each owned but stdin */
+	char **paths;		/* borrowed [nr]; "-" is stdin */
+	int *fds;		/* owned [nr], each owned but stdin */
+	struct perf_data *perf; /* owned [nr]: of a perf.data, else PERF_DATA_NONE */
 	size_t nr;
 	struct reading_progress *progress; /* owned; NULL: none is shown */
 };
 
 /*
  * If @output allows it, a status line shows the progress of reading, until inputs_end(). Errors:
- * those of open(2), with the path; -ENOMEM. inputs_fini is safe then.
+ * those of open(2), with the path, and of perf_data_open(). inputs_fini is safe then.
  */
 FPL_MUST_CHECK int inputs_open(char **paths, size_t nr, const struct output_options *output,
 			       struct inputs *ret, struct fpl_err *err);

@@ -79,7 +79,7 @@ const struct argp report_argp = {
 	.parser = parse_option,
 	.children = children,
 	.args_doc = "[FILE...]",
-	.doc = "Read recordings, add them up, and write them in any format. FILE is a pprof, folded stacks (of fpless, stackcollapse-perf, inferno or bcc), .jsonl of fpless, or the text of `perf script', recognised by its contents. - is stdin. No FILE: " REPORT_USUAL_PATH
+	.doc = "Read recordings, add them up, and write them in any format. FILE is a pprof, folded stacks (of fpless, stackcollapse-perf, inferno or bcc), .jsonl of fpless, a perf.data or the text of `perf script', recognised by its contents. - is stdin. No FILE: " REPORT_USUAL_PATH
 	       " of fpless record.\vWithout -f and -o the hottest functions and stacks are printed. The closing report goes to stderr, with -v "
 	       "with the books of all files together. Samples filtered out are counted there.\n\n"
 	       "Exit status: 0 ok, 1 usage, or files that count different things, 2 a file could not be read, 3 no samples, 6 an output could not be written.",

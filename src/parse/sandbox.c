@@ -193,7 +193,19 @@ static const uint32_t run_ioctls[] = {
 	TIOCGPGRP,
 };
 
+/* A program that reads one file and prints text needs nothing of these. */
+static const int program_refusals[] = {
+	SYS_socket,	 SYS_io_uring_setup,   SYS_syslog,
+	SYS_ptrace,	 SYS_process_vm_readv, SYS_process_vm_writev,
+	SYS_pidfd_getfd, SYS_perf_event_open,  SYS_bpf,
+	SYS_userfaultfd, SYS_add_key,	       SYS_request_key,
+	SYS_keyctl,	 SYS_unshare,	       SYS_setns,
+	SYS_mount,	 SYS_umount2,	       SYS_open_tree,
+	SYS_move_mount,	 SYS_fsopen,
+};
+
 #define FILTER_MAX 512
+#define X32_CALLS  0x40000000u
 
 struct filter {
 	struct sock_filter code[FILTER_MAX];
@@ -290,13 +302,18 @@ static int install(struct filter *filter, struct fpl_err *err)
 	return 0;
 }
 
-static void filter_begin(struct filter *filter, uint32_t refusal)
+static void filter_check_arch(struct filter *filter)
 {
-	*filter = (struct filter){ .refusal = refusal };
 	filter_load(filter, offsetof(struct seccomp_data, arch));
 	filter_add(filter,
 		   (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SANDBOX_ARCH, 1, 0));
 	filter_return(filter, SECCOMP_RET_KILL_PROCESS);
+}
+
+static void filter_begin(struct filter *filter, uint32_t refusal)
+{
+	*filter = (struct filter){ .refusal = refusal };
+	filter_check_arch(filter);
 	filter_load(filter, offsetof(struct seccomp_data, nr));
 	filter_allow(filter, shared_calls, ARRAY_SIZE(shared_calls));
 }
@@ -448,4 +465,39 @@ int sandbox_enter_run(struct fpl_err *err)
 	}
 	filter_return(&filter, filter.refusal);
 	return install(&filter, err);
+}
+
+static int filter_program(struct fpl_err *err)
+{
+	struct filter filter = { .refusal = SECCOMP_RET_ERRNO | EPERM };
+
+	filter_check_arch(&filter);
+	filter_load(&filter, offsetof(struct seccomp_data, nr));
+	/* x32 has the same calls under numbers of its own */
+	filter_add(&filter,
+		   (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, X32_CALLS, 0, 1));
+	filter_return(&filter, filter.refusal);
+	for (size_t i = 0; i < ARRAY_SIZE(program_refusals); i++) {
+		filter_skip_unless(&filter, (uint32_t)program_refusals[i], 1);
+		filter_return(&filter, filter.refusal);
+	}
+	filter_return(&filter, SECCOMP_RET_ALLOW);
+	return install(&filter, err);
+}
+
+int sandbox_enter_program(uint64_t file_bytes, struct fpl_err *err)
+{
+	int code = limit(RLIMIT_CORE, 0, err);
+
+	if (!code && !SANDBOX_SANITIZED)
+		code = limit(RLIMIT_AS, SANDBOX_MEMORY_BYTES + file_bytes, err);
+	if (!code)
+		code = limit(RLIMIT_CPU, SANDBOX_CPU_S, err);
+	if (!code)
+		code = limit(RLIMIT_FSIZE, SANDBOX_WRITTEN_BYTES, err);
+	if (code)
+		return code;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return fpl_fail(err, -errno, "no new privileges: %s", strerror(errno));
+	return filter_program(err);
 }

@@ -6,14 +6,16 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/err.h"
 
-#define SANDBOX_UID	     2147483646u /* an unused user, above all ranges of systemd's table */
-#define SANDBOX_MEMORY_BYTES (1u << 30)	 /* address space: four times what compiling may take */
-#define SANDBOX_CPU_S	     60u	 /* in a worker's life */
-#define SANDBOX_FDS_LEAST    8u		 /* its socket, the files of a request, and some */
-#define SANDBOX_FDS	     152u /* and three for each file a worker keeps (PARSE_KEPT_FILES) */
+#define SANDBOX_UID	      2147483646u /* an unused user, above all ranges of systemd's table */
+#define SANDBOX_MEMORY_BYTES  (1u << 30)  /* address space: four times what compiling may take */
+#define SANDBOX_CPU_S	      60u	  /* in a worker's life */
+#define SANDBOX_WRITTEN_BYTES (1u << 20)  /* of a file that a program of others writes */
+#define SANDBOX_FDS_LEAST     8u	  /* its socket, the files of a request, and some */
+#define SANDBOX_FDS	      152u /* and three for each file a worker keeps (PARSE_KEPT_FILES) */
 
 /* Are system calls filtered at all? Not in a build with sanitizers, which need more of them. */
 bool sandbox_has_filter(void);
@@ -53,3 +55,13 @@ FPL_MUST_CHECK int sandbox_enter_reader(bool finds_files, struct fpl_err *err);
  * refused, in words; nothing has changed then.
  */
 FPL_MUST_CHECK int sandbox_enter_run(struct fpl_err *err);
+
+/*
+ * For a process that is about to execute a program of others on an untrusted file of @file_bytes:
+ * no new privileges, no core dumps; SANDBOX_MEMORY_BYTES and @file_bytes of address space,
+ * SANDBOX_CPU_S, SANDBOX_WRITTEN_BYTES in a file; and no system call that makes a socket, reads the
+ * kernel's log, traces or reads another process, mounts, or loads what the kernel runs: the kernel
+ * refuses those (EPERM). The program's children have the same filter. Without limit of the address
+ * space and filter in a build with sanitizers. Errors: what was refused, in words.
+ */
+FPL_MUST_CHECK int sandbox_enter_program(uint64_t file_bytes, struct fpl_err *err);

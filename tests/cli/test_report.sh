@@ -320,6 +320,34 @@ expect 2 'twice.gz: ' report "$work/twice.gz"
 # What is not read is told by its name, and what to do instead.
 printf 'PERFILE2abc' >"$work/perf.data"
 expect 2 'perf.data: a perf.data: what .perf script. prints' report "$work/perf.data"
+# Whole, it is read as what perf script prints of it, by every verb that reads recordings. No perf: the package is named.
+mkdir "$work/bin"
+cat >"$work/bin/perf" <<'end'
+#!/bin/sh
+printf 'a b 1/2 1.5: 500000000 cpu-clock: \n\t10 f+0x1 (/x)\n\nc 3/3 2.0: 500000000 cpu-clock: \n\t10 g+0x1 (/x)\n\n'
+end
+chmod 755 "$work" "$work/bin" "$work/bin/perf"
+printf 'PERFILE2\150\0\0\0\0\0\0\0' >"$work/whole.data"
+printf 'PERFILE2\020\0\0\0\0\0\0\0' >"$work/stream.data"
+path=$PATH
+PATH=$work/bin:$path
+for data in whole stream; do
+	expect 0 '^fpless: 2 samples of 1 file, 0.5 s$' report -f "$work/$data.data"
+	says '^a b;f 1$'
+	says '^c;g 1$'
+	expect 0 '' script -q "$work/$data.data"
+	says '^a b +1/2 .* 0.000000: cpu-clock:'
+	expect 0 '1 samples? of 1 file before, 1 of 1 file after' diff --focus g "$work/$data.data" "$work/$data.data"
+	cat "$work/$data.data" | "$fpless" report -q -f - >stdout || failed=1
+	says '^c;g 1$'
+done
+PATH=$path
+printf '#!/bin/sh\nPATH=/nonexistent exec "%s" "$@"\n' "$fpless" >"$work/without_perf"
+chmod 755 "$work/without_perf"
+with_perf=$fpless
+fpless=$work/without_perf
+expect 2 'whole.data: a perf.data, .* perf is not installed: sudo apt-get install linux-perf$' report "$work/whole.data"
+fpless=$with_perf
 for format in firefox speedscope svg; do
 	"$fpless" report -q --format $format "$counts" >"$work/other"
 	expect 2 'other: a .* is not read back: .jsonl and .pb.gz are' report "$work/other"
