@@ -3,7 +3,7 @@
 # usage: setup.sh [build|test|bench] [--list]
 # Install what is missing on Debian 12: `build` (default) is enough to build, run and pack fpless; `test`
 # adds the test libraries and the tools that make the fixtures; `bench` adds the programs that the
-# benchmarks sample, and perf. --list only prints the packages.
+# benchmarks sample. --list only prints the packages.
 set -eu
 
 build='
@@ -13,12 +13,12 @@ build='
 '
 test='
 	bash-completion binutils chromium clang-format-16 clang-tidy-16 debhelper esbuild fish fuse3 groff-base
-	libclang-rt-16-dev libcmocka-dev libdebuginfod1 libfuse3-dev libxml2-utils lintian lld-16 luajit lz4 man-db mandoc menhir mmdebstrap
+	libclang-rt-16-dev libcmocka-dev libdebuginfod1 libfuse3-dev libxml2-utils lintian linux-perf lld-16 luajit lz4 man-db mandoc menhir mmdebstrap
 	openssl perl python3 qemu-system-x86 sbcl util-linux xz-utils zsh zstd
 '
 bench='
 	coreutils dav1d elfutils ffmpeg gawk gdb golang-go
-	libc6-dbg libopenblas0-pthread libstdc++6-12-dbg linux-perf make nodejs openjdk-17-jdk-headless
+	libc6-dbg libopenblas0-pthread libstdc++6-12-dbg make nodejs openjdk-17-jdk-headless
 	pari-gp postgresql python3-numpy python3.11-dbg sqlite3 valgrind-dbg
 '
 
