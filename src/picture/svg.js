@@ -21,8 +21,8 @@ let width = svg.viewBox.baseVal.width;
 
 const boxes = Array.from(svg.querySelectorAll(".boxes > g"), (g) => {
 	const [from, count, row, lane = 0] = g.dataset.s.split(" ").map(Number);
-	const lines = g.firstElementChild.textContent.split("\n");
-	return { g, from, count, row, lane, name: lines[0], rect: g.querySelector("rect"),
+	const about = g.firstElementChild.textContent.split("\n");
+	return { g, from, count, row, lane, name: about[0], about, rect: g.querySelector("rect"),
 		 text: g.querySelector("text"), on: true, above: false, thin: g.classList.contains("thin") };
 });
 const box_of = new Map(boxes.map((box) => [box.g, box]));
@@ -55,7 +55,7 @@ function cut(text, columns) {
 	for (const c of text) {
 		const wide = c.codePointAt(0) >= 0x2000 ? 2 : 1;
 		if (used + wide > columns - 2 && kept.length + c.length < text.length)
-			return columns > 2 ? kept + ".." : "";
+			return kept ? kept + ".." : "";
 		used += wide;
 		kept += c;
 	}
@@ -77,11 +77,40 @@ const matched = make("text", { class: "matched", x: pad + 230, y: bar_top + 15, 
 const reset = make("text", { class: "button reset off", y: bar_top + 15, "text-anchor": "end", tabindex: 0,
 			     role: "button" }, bar, "Reset zoom");
 const details = make("text", { class: "details", x: pad, y: bar_top + 35, "aria-live": "polite" }, bar, "");
-const probe = make("text", { x: 0, y: -100, visibility: "hidden" }, bar, "0".repeat(100));
-const character = () => {
-	const measured = probe.getComputedTextLength() / 100;
-	return measured > 1 ? measured : 7.3;
-};
+const probes = ["0", "i", "W"].map((c) => make("text", { x: 0, y: -100, visibility: "hidden" }, bar, c.repeat(100)));
+const measure = (i) => probes[i].getComputedTextLength() / 100;
+const character = () => measure(0) > 1 ? measure(0) : 7.3;
+let even = true; // all of ASCII is as wide
+
+// Show what @room pixels hold of @text in @element, whose characters take @per_character. Those of
+// other scripts, or of a font of many widths, take what only the browser can tell.
+function fit(element, text, room, per_character) {
+	let columns = Math.floor(room / per_character), shown = cut(text, columns);
+	if (element.textContent !== shown)
+		element.textContent = shown;
+	if (!shown || (even && /^[\x20-\x7e]*$/.test(shown)))
+		return;
+	for (let size = element.getComputedTextLength(); shown && size > room; size = element.getComputedTextLength()) {
+		columns = Math.min(columns - 1, Math.floor(columns * room / size));
+		shown = cut(text, columns);
+		element.textContent = shown;
+	}
+}
+
+// Heading and names of lanes: the whole text is in the title of one that is cut.
+const lines_of_text = Array.from(svg.querySelectorAll(".title, .subtitle, .lane"), (element) => {
+	const title = element.querySelector("title");
+	return { element, text: title ? title.textContent : element.textContent, title,
+		 scale: element.classList.contains("title") ? 17 / 12 : 1 };
+});
+
+function fit_lines() {
+	for (const line of lines_of_text) {
+		fit(line.element, line.text, width - 2 * pad, character() * line.scale);
+		if (line.element.textContent !== line.text)
+			make("title", {}, line.element, line.text);
+	}
+}
 
 // Where a box is in the view: [from, count, is it above what was zoomed to]; null: nowhere.
 function span_of(box) {
@@ -141,14 +170,12 @@ function place(box, x, size, per_character) {
 	if (thin !== box.thin)
 		box.g.classList.toggle("thin", thin);
 	box.thin = thin;
-	const shown = cut(box.name, Math.floor((size - 6) / per_character));
-	if (bare || (!box.text && !shown))
+	if (bare || (!box.text && !cut(box.name, Math.floor((size - 6) / per_character))))
 		return;
 	if (!box.text)
 		box.text = make("text", { y: (Number(box.rect.getAttribute("y")) + number("base")).toFixed(1) }, box.g);
 	box.text.setAttribute("x", (x + 3).toFixed(2));
-	if (box.text.textContent !== shown)
-		box.text.textContent = shown;
+	fit(box.text, box.name, size - 6, per_character);
 }
 
 function zoom(box) {
@@ -159,8 +186,72 @@ function zoom(box) {
 function describe(box) {
 	box = box || (view === whole ? null : view);
 	const hint = "Click to zoom, Ctrl-F or / to search, arrows to walk, Escape to reset.";
-	const text = box ? box.g.firstElementChild.textContent.split("\n").join("  \u00b7  ") : hint;
-	details.textContent = cut(text, Math.floor((width - 2 * pad) / character()));
+	fit(details, box ? box.about.join("  \u00b7  ") : hint, width - 2 * pad, character());
+}
+
+// All there is to say of a box, beside the pointer or below the box that keys led to.
+const tip = make("g", { class: "tip off" }, svg);
+let pointed = null;
+
+function keep_about(box, name) {
+	const element = document.createElementNS(SVG, name);
+	element.textContent = box.about.join("\n");
+	box.g.replaceChild(element, box.g.firstElementChild);
+}
+
+// The title of the box that the pointer is on is no title for as long: the browser would show it, too.
+function point_at(box) {
+	if (box === pointed)
+		return;
+	if (pointed)
+		keep_about(pointed, "title");
+	if (box)
+		keep_about(box, "desc");
+	pointed = box;
+}
+
+function hide_tip() {
+	point_at(null);
+	tip.classList.add("off");
+}
+
+// Pieces of @text of at most @columns, broken at blanks where there are any.
+function pieces(text, columns) {
+	const list = [];
+	for (let rest = text; rest && list.length < 8;) {
+		let piece = cut(rest, columns);
+		if (piece !== rest) {
+			const most = Math.max(1, piece.length - 2), blank = rest.lastIndexOf(" ", most);
+			piece = list.length === 7 ? piece : rest.slice(0, blank > most / 2 ? blank + 1 : most);
+		}
+		list.push(piece);
+		rest = list.length === 8 ? "" : rest.slice(piece.length);
+	}
+	return list;
+}
+
+function fill_tip(box) {
+	const columns = Math.max(20, Math.min(100, Math.floor((width - 4 * pad) / character())));
+	tip.textContent = "";
+	const paper = make("rect", { rx: 3 }, tip), text = make("text", {}, tip);
+	box.about.forEach((line, i) => pieces(line, columns).forEach((piece) =>
+		make("tspan", i ? { x: 0, dy: 15 } : { x: 0, dy: 15, class: "name" }, text, piece)));
+	const room = text.getBBox();
+	for (const [name, value] of Object.entries({ x: room.x - 6, y: room.y - 4, width: room.width + 12, height: room.height + 8 }))
+		paper.setAttribute(name, value.toFixed(1));
+	return paper.getBBox();
+}
+
+// At a place of the window, or with its lower end at @above where it does not fit below.
+function show_tip(box, x, y, above) {
+	tip.classList.remove("off");
+	const room = fill_tip(box), to_svg = svg.getScreenCTM().inverse();
+	const at_point = new DOMPoint(x, y).matrixTransform(to_svg), over = new DOMPoint(x, above).matrixTransform(to_svg);
+	const corner = new DOMPoint(document.documentElement.clientWidth, window.innerHeight).matrixTransform(to_svg);
+	const left = Math.max(0, Math.min(at_point.x, Math.min(corner.x, width) - room.width - 2));
+	const below = at_point.y + room.height <= Math.min(corner.y, height);
+	tip.setAttribute("transform", "translate(" + (left - room.x).toFixed(1) + " " +
+			 ((below ? at_point.y : Math.max(0, over.y - room.height)) - room.y).toFixed(1) + ")");
 }
 
 function focus(box) {
@@ -172,6 +263,10 @@ function focus(box) {
 	describe(at);
 	if (at && alone)
 		at.rect.scrollIntoView({ block: "nearest" });
+	if (!at)
+		return hide_tip();
+	const room = at.rect.getBoundingClientRect();
+	show_tip(at, room.left, room.bottom + 4, room.top - 4);
 }
 
 // Of boxes that lie above each other only one counts.
@@ -285,18 +380,21 @@ function fit_bar() {
 	search_room.setAttribute("width", room.toFixed(0));
 	matched.setAttribute("x", (pad + room + 10).toFixed(0));
 	const left = width - 3 * pad - room - (view === whole ? 0 : 11 * character()) - 10;
-	matched.textContent = cut(said, Math.max(3, Math.floor(left / character())));
+	fit(matched, said, Math.max(3 * character(), left), character());
 	reset.setAttribute("x", (width - pad).toFixed(0));
 	bar_paper.setAttribute("width", width);
 	describe(at);
 }
 
+const legend = Array.from(notes.querySelectorAll("g"), (g) => ({ g, text: g.querySelector("text").textContent }));
+
 // What is below the picture, in as many columns and lines as the window has room for.
 function fit_notes() {
-	const legend = notes.querySelectorAll("g"), columns = Math.max(1, Math.min(4, Math.floor((width - 2 * pad) / 230)));
+	const columns = Math.max(1, Math.min(4, Math.floor((width - 2 * pad) / 230)));
 	const characters = Math.floor((width - 2 * pad) / character());
 	let y = notes_top;
-	legend.forEach((g, i) => {
+	legend.forEach(({ g, text }, i) => {
+		fit(g.querySelector("text"), text, (width - 2 * pad) / columns - 36, character());
 		const dx = pad + (i % columns) * (width - 2 * pad) / columns - pad;
 		const dy = Math.floor(i / columns) * 17 + notes_top - Number(g.dataset.y);
 		g.setAttribute("transform", "translate(" + (dx + pad - Number(g.dataset.x)).toFixed(0) + " " + dy.toFixed(0) + ")");
@@ -326,6 +424,8 @@ function wrap(text, characters) {
 }
 
 function resize() {
+	even = Math.abs(measure(1) - measure(2)) < 0.1;
+	hide_tip();
 	if (fluid) {
 		const room = alone ? document.documentElement.clientWidth || window.innerWidth
 				   : svg.getBoundingClientRect().width;
@@ -336,6 +436,7 @@ function resize() {
 		if (alone)
 			svg.setAttribute("width", width);
 	}
+	fit_lines();
 	draw();
 	fit_bar();
 }
@@ -344,6 +445,14 @@ function resize() {
 function follow() {
 	const away = alone ? Math.max(0, window.scrollY - bar_top) : 0;
 	bar.setAttribute("transform", "translate(0 " + Math.min(away, height - bar_top - bar_height).toFixed(0) + ")");
+}
+
+// What calls everything is what to begin with: at the lower end, with what is below it if that fits.
+function open_at_base() {
+	if (!alone || !up)
+		return;
+	const below = height - notes_top + pad;
+	window.scrollTo(0, below < window.innerHeight / 3 ? height : notes_top - window.innerHeight);
 }
 
 svg.addEventListener("click", (event) => {
@@ -358,7 +467,17 @@ svg.addEventListener("mouseover", (event) => {
 	const g = event.target.closest(".boxes > g");
 	describe(g ? box_of.get(g) : at);
 });
-svg.addEventListener("mouseleave", () => describe(at));
+svg.addEventListener("mousemove", (event) => {
+	const g = event.target.closest(".boxes > g");
+	if (!g)
+		return hide_tip();
+	point_at(box_of.get(g));
+	show_tip(box_of.get(g), event.clientX + 12, event.clientY + 16, event.clientY - 8);
+});
+svg.addEventListener("mouseleave", () => {
+	describe(at);
+	hide_tip();
+});
 input.addEventListener("input", () => search(input.value));
 (alone ? window : svg).addEventListener("keydown", pressed);
 window.addEventListener("resize", resize);
@@ -369,5 +488,7 @@ if (!alone) {
 		svg.setAttribute("width", "100%");
 }
 svg.appendChild(bar);
+svg.appendChild(tip);
 resize();
+open_at_base();
 }());

@@ -12,8 +12,10 @@
 /* Pixels. */
 enum { PAD = 10, TITLE_HEIGHT = 28, SUBTITLE_HEIGHT = 18, BAR_HEIGHT = 44, NOTE_HEIGHT = 17 };
 
-/* Columns of the fonts in pixels, of a height of 12 and 9: those of one width differ by little. */
+/* Columns of the fonts in pixels, of a height of 12, 17 and 9: those of one width differ by little.
+ */
 #define COLUMN	     7.3
+#define COLUMN_TITLE (COLUMN * 17 / 12)
 #define COLUMN_SMALL (COLUMN * 0.75)
 
 /* Boxes that are narrower have no border, of which they would be all. */
@@ -82,19 +84,30 @@ static unsigned legend_lines(const struct svg_page *page)
 	return (page->nr_legend + 3) / 4;
 }
 
+/* As much of @text as there is room for, and, where that is not all, all of it for the script. */
+static void write_line(const struct svg_page *page, const char *class, double y, const char *text,
+		       double column)
+{
+	size_t columns = (size_t)((picture_width(page->options) - 2 * PAD) / column);
+
+	fprintf(page->to, "<text class=\"%s\" x=\"%d\" y=\"%g\">", class, PAD, y);
+	xml_put_columns(page->to, text, columns);
+	if (xml_columns(text, columns + 1) > columns) {
+		fputs("<title>", page->to);
+		xml_put(page->to, text, XML_NAME_BYTES);
+		fputs("</title>", page->to);
+	}
+	fputs("</text>\n", page->to);
+}
+
 static void write_heading(const struct svg_page *page)
 {
 	const char *subtitle = subtitle_of(page);
 
 	fputs("<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n", page->to);
-	fprintf(page->to, "<text class=\"title\" x=\"%d\" y=\"22\">", PAD);
-	xml_put(page->to, title_of(page), XML_NAME_BYTES);
-	fputs("</text>\n", page->to);
-	if (!*subtitle)
-		return;
-	fprintf(page->to, "<text class=\"subtitle\" x=\"%d\" y=\"%d\">", PAD, TITLE_HEIGHT + 12);
-	xml_put(page->to, subtitle, XML_NAME_BYTES);
-	fputs("</text>\n", page->to);
+	write_line(page, "title", 22, title_of(page), COLUMN_TITLE);
+	if (*subtitle)
+		write_line(page, "subtitle", TITLE_HEIGHT + 12, subtitle, COLUMN);
 }
 
 void svg_page_begin(struct svg_page *page)
@@ -171,12 +184,7 @@ void svg_page_box_end(const struct svg_page *page, const struct svg_box *box)
 
 void svg_page_label(const struct svg_page *page, uint32_t row, const char *text)
 {
-	size_t columns = (size_t)((picture_width(page->options) - 2 * PAD) / COLUMN);
-
-	fprintf(page->to, "<text class=\"lane\" x=\"%d\" y=\"%.1f\">", PAD,
-		y_of(page, row) + baseline(page));
-	xml_put_columns(page->to, text, columns);
-	fputs("</text>\n", page->to);
+	write_line(page, "lane", y_of(page, row) + baseline(page), text, COLUMN);
 }
 
 /* Times at equal distances; the script writes them anew for what is zoomed to. */

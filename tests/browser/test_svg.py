@@ -157,6 +157,56 @@ class SvgCase(unittest.TestCase):
             page.wait("document.querySelector('.details').textContent.startsWith('read')")
             self.assertRegex(page.text(".details"), r"2 samples, 20.00 %.*kernel")
 
+            tip = "document.querySelector('.tip')"
+            page.wait(f"/^read2 samples, 20.00 %/.test({tip}.textContent)")
+            before = page.evaluate(f"{tip}.getBoundingClientRect().x")
+            x, y = page.place_of(".boxes > g", "read")
+            page.move(x + 20, y)
+            page.wait(f"{tip}.getBoundingClientRect().x === {before} + 20", "the details to follow the pointer")
+            self.assertEqual(page.count(".boxes > g:hover > title"), 0, "the browser shows titles, too")
+            keep_screenshots(page, "svg-tip")
+            page.move(5, 5)
+            page.wait(f"getComputedStyle({tip}).display === 'none'")
+            self.assertEqual(page.count(".boxes > g:not(:has(> title))"), 0)
+            page.hover(".boxes > g", "other")
+            page.wait(f"{tip}.getBoundingClientRect().right <= innerWidth && {tip}.textContent.startsWith('other')")
+
+    def test_it_opens_where_everything_begins(self):
+        deep = "a;" + ";".join(f"f{i}" for i in range(200)) + " 1\n"
+        for options in ((), ("--inverted",)):
+            with self.subTest(options=options), self.open(deep, *options) as page:
+                page.wait("""(() => {
+                    const box = document.querySelector(".boxes > g rect").getBoundingClientRect();
+                    return box.top >= 0 && box.bottom <= innerHeight;
+                })()""", "the first frame to be in the window")
+                self.assertEqual(self.shown(page)[0], "all")
+                keep_screenshots(page, "svg-opened" + "".join(options))
+
+    def test_text_stays_inside_its_box(self):
+        wide = "".join(f"\u6f22\u5b57;\U0001f600{i};\ufdfd\ufdfd{i};\u0e01\u0e33{i};f(std::string, int){i} {i}\n" for i in range(1, 9))
+        inside = """[...document.querySelectorAll(".boxes > g")].filter(g => {
+            const text = g.querySelector("text"), rect = g.querySelector("rect");
+            return text && text.getComputedTextLength() > Math.max(0, Number(rect.getAttribute("width")) - 5);
+        }).length"""
+        beyond = """[...document.querySelectorAll("svg > text, .notes text, .bar > text:not([visibility])")].filter(
+            e => e.getBoundingClientRect().right > innerWidth).map(e => e.textContent)"""
+        for options in ((), ("--height", "12")):
+            with self.subTest(options=options), self.open(wide, "--title", "W\u6f22" * 200, "--subtitle", "s" * 300,
+                                                          *options) as page:
+                for width in (1280, 700, 330):
+                    page.resize(width, 600)
+                    page.wait(f"document.documentElement.viewBox.baseVal.width === {width}")
+                    self.assertEqual(page.evaluate(inside), 0, width)
+                    self.assertEqual(page.evaluate(beyond), [], width)
+                self.assertGreater(page.evaluate("document.querySelectorAll('.boxes text').length"), 3)
+                page.hover(".boxes > g", "\U0001f6008")
+                page.wait("""(() => {
+                    const tip = document.querySelector(".tip"), rect = tip.querySelector("rect").getBoundingClientRect();
+                    const text = tip.querySelector("text").getBoundingClientRect();
+                    return rect.width && text.left >= rect.left && text.right <= rect.right && rect.right <= innerWidth;
+                })()""", "the details to be inside their box and the window")
+                keep_screenshots(page, "svg-wide" + "".join(options))
+
     def test_hostile_names_are_text(self):
         for options in ((), ("--inverted",), ("--colors", "object")):
             with self.subTest(options=options), self.open(HOSTILE, *options) as page:
