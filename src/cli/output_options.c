@@ -254,7 +254,7 @@ static void check_picture(const struct output_options *options, struct argp_stat
 		refuse(state, "--%s: needs a picture: -o FILE.svg", options->picture.given);
 	if (options->picture.min_share > 0 && !has_picture && !options->has_shares &&
 	    !shows_text(options))
-		refuse(state, "--min-share: needs readable text, or a picture: -o FILE.html");
+		refuse(state, "--min-share: needs readable text, or a picture: -o FILE.svg");
 }
 
 void output_options_check(struct output_options *options, struct argp_state *state)

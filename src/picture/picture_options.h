@@ -25,8 +25,7 @@ struct picture_options {
 	uint32_t width;	       /* pixels; 0: of the window, PICTURE_WIDTH where nothing asks */
 	uint32_t frame_height; /* pixels of a row; 0: PICTURE_FRAME_HEIGHT */
 	double min_width;  /* pixels: what is narrower is not drawn; below 0: PICTURE_MIN_WIDTH */
-	double min_share;  /* of pages and text: per cent of all samples; what has fewer is left out
-			    */
+	double min_share;  /* per cent of all samples: what has fewer is left out */
 	bool inverted;	   /* the root is at the top */
 	bool reverse;	   /* the root is what ran, above it who called it */
 	bool chart;	   /* in the order of time */
@@ -39,7 +38,7 @@ struct picture_options {
 #define PICTURE_FRAME_HEIGHT	 16u
 #define PICTURE_FRAME_HEIGHT_MIN 4u
 #define PICTURE_FRAME_HEIGHT_MAX 200u
-#define PICTURE_MIN_WIDTH	 0.1
+#define PICTURE_MIN_WIDTH	 (1.0 / 3)
 
 /* The options of a picture by default. */
 extern const struct picture_options picture_options_usual;

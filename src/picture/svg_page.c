@@ -252,7 +252,9 @@ void svg_page_end(const struct svg_page *page)
 uint64_t svg_page_min_count(const struct picture_options *options, uint64_t total)
 {
 	double pixels = picture_width(options) - 2.0 * PAD;
-	double count = picture_min_width(options) / pixels * (double)total;
+	double by_width = picture_min_width(options) / pixels * (double)total;
+	double by_share = options->min_share / 100 * (double)total;
+	double count = by_width > by_share ? by_width : by_share;
 
 	if (pixels <= 0 || count < 0)
 		return 0;

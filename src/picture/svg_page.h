@@ -75,5 +75,8 @@ void svg_page_end(const struct svg_page *page);
 /* Among the boxes: @text in a row of its own. */
 void svg_page_label(const struct svg_page *page, uint32_t row, const char *text);
 
-/* Units that a box needs to be as wide as the options ask for at least; 0 where any will do. */
+/*
+ * Units of @total that a box needs to be drawn: as wide as min_width, and a share of min_share. 0
+ * where any will do.
+ */
 uint64_t svg_page_min_count(const struct picture_options *options, uint64_t total);

@@ -88,8 +88,8 @@ for verb in profile record top; do
 	refused '--ignore \[a: ' $verb --ignore '[a'
 done
 refused '--min-share 101: expected per cent' profile --min-share 101
-refused '--min-share: needs readable text, or a picture: -o FILE.html' profile --min-share 1 -f
-refused '--min-share: needs readable text, or a picture: -o FILE.html' report --min-share 1 -o x.jsonl x
+refused '--min-share: needs readable text, or a picture: -o FILE.svg' profile --min-share 1 -f
+refused '--min-share: needs readable text, or a picture: -o FILE.svg' report --min-share 1 -o x.jsonl x
 for labels in '' , comm, ,comm comm,,pid user comm,us PID 'comm pid' com commm; do
 	refused "--by $labels: expected comm, pid, tid, cpu, cgroup" profile --by "$labels"
 done

@@ -83,6 +83,19 @@ holds c.svg 'data-s="0 6 1"><title>f$'
 expect 0 '' report -q -o d.svg --min-width 400 a.folded
 holds d.svg 'Not drawn: 3 frames of less than 4 samples; 4 samples \(40.00 %\) end in them'
 lacks d.svg '<title>h$'
+expect 0 '' report -q -o d.svg --min-share 15 a.folded
+holds d.svg 'Not drawn: 2 frames of less than 2 samples; 1 sample \(10.00 %\) end in them'
+lacks d.svg '<title>h$'
+holds d.svg '<title>g$'
+{
+	printf 'a;big 1189999\n'
+	printf 'a;third 300\na;half 500\n'
+} >narrow.folded
+expect 0 '' report -q -o d.svg --width 1200 narrow.folded
+lacks d.svg '<title>third$'
+holds d.svg '<title>half$'
+expect 0 '' report -q -o d.svg --width 1200 --min-width 0 narrow.folded
+holds d.svg '<title>third$'
 for colors in hot object origin; do
 	expect 0 '' report -q -o e.svg --colors $colors a.folded
 	valid e.svg
