@@ -136,6 +136,7 @@ static int write_outputs(void *ctx, struct names *names, const struct recording 
 		.delimited = compare->sampling.output.delimited,
 		.annotate = compare->sampling.output.annotate,
 		.origin = compare->sampling.output.origin,
+		.fold_recursion = compare->sampling.output.fold_recursion,
 	};
 	struct fpl_err err = { 0 };
 	int status = CLI_EXIT_OK;

@@ -95,6 +95,7 @@ static void diff_init(struct diff *diff, const struct diff_options *options,
 		.origin = shown.origin,
 		.addresses = shown.addresses,
 		.lines = shown.lines,
+		.fold_recursion = shown.fold_recursion,
 	};
 	struct pairing_options pairing = { .text = texts,
 					   .delimited = shown.delimited,

@@ -226,6 +226,7 @@ static int listen(void *ctx, struct parser *parser, struct disk_cache *cache,
 	options->cache = cache;
 	options->stacks = &verb->sampling.stacks;
 	options->min_share = verb->sampling.output.picture.min_share;
+	options->fold_recursion = verb->sampling.output.fold_recursion;
 	options->user = verb->sampling.user;
 	options->no_demangle = verb->sampling.output.no_demangle;
 	options->query.kernel = verb->sampling.kernel;

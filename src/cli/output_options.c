@@ -31,6 +31,7 @@ enum {
 	KEY_COLOR,
 	KEY_NO_PROGRESS,
 	KEY_OPEN,
+	KEY_FOLD_RECURSION,
 };
 
 static const struct argp_option options_list[] = {
@@ -61,6 +62,9 @@ static const struct argp_option shown_list[] = {
 	  2 },
 	{ "addresses", KEY_ADDRESSES, NULL, 0,
 	  "Code without a name as [object+0xaddress], not by the start of its function", 2 },
+	{ "fold-recursion", KEY_FOLD_RECURSION, NULL, 0,
+	  "Show a function that calls itself once, in formats that show functions; recordings keep each call",
+	  2 },
 	{ "inline", KEY_INLINE, NULL, 0,
 	  "Show inlined functions as frames of their own, with debugging information (default except in folded stacks)",
 	  2 },
@@ -299,6 +303,8 @@ static bool parse_flag(int key, struct output_options *options)
 		return options->origin = true;
 	case KEY_ADDRESSES:
 		return options->addresses = true;
+	case KEY_FOLD_RECURSION:
+		return options->fold_recursion = true;
 	case KEY_INLINE:
 		options->no_inlined = false;
 		return options->inlined = true;
@@ -439,6 +445,7 @@ struct format_options output_options_format(const struct output_options *options
 			   : options->no_inlined ? FORMAT_INLINED_NEVER
 						 : FORMAT_INLINED_USUAL,
 		.lines = options->lines,
+		.fold_recursion = options->fold_recursion,
 		.picture = &options->picture,
 	};
 }

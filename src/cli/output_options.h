@@ -33,7 +33,7 @@ struct output_options {
 	const char *own_stdout; /* an option by which the verb itself writes to stdout; NULL */
 	bool folded_stdout;	/* -f */
 	bool open;		/* a page is shown in the browser */
-	bool delimited, annotate, origin, addresses;
+	bool delimited, annotate, origin, addresses, fold_recursion;
 	/* --inline, --lines and their opposites; neither: as the formats are best read */
 	bool inlined, no_inlined, lines, no_lines;
 	bool no_demangle;

@@ -30,6 +30,7 @@ void folded_write_walk(FILE *to, const struct recording *recording, enum merge_w
 		.addresses = options->addresses,
 		.symbols_only = options->inlined != FORMAT_INLINED_ALWAYS,
 		.lines = options->lines,
+		.fold_recursion = options->fold_recursion,
 	};
 	CLEANUP(frame_texts_fini) struct frame_texts texts;
 	CLEANUP(merged_fini) struct merged merged = { 0 };

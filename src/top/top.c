@@ -172,6 +172,7 @@ static int init(struct top *top, struct fpl_err *err)
 	if (!code)
 		code = live_init(&top->live, &names, options->window_ms * 1000000, err);
 	top->live.min_share = options->min_share;
+	top->live.model.texts.options.fold_recursion = options->fold_recursion;
 	return code ? code : filter_create(options->stacks, &top->live.filter, err);
 }
 

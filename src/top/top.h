@@ -31,6 +31,7 @@ struct top_options {
 	struct table_query query; /* to begin with */
 	const struct filter_options *stacks; /* borrowed: what is counted at all */
 	double min_share;	   /* per cent of all samples: rows of fewer are left out */
+	bool fold_recursion;	   /* a function that calls itself stands once in a stack */
 	const char *filter;	   /* borrowed: its regular expression, which holds up; NULL */
 	const char *what;	   /* borrowed: what is sampled, for the head of the screen */
 	bool user;		   /* there are user stacks */

@@ -28,7 +28,8 @@ struct format_options {
 	bool addresses; /* code without a name by its address, where names are texts of ours */
 	enum format_inlined inlined;
 	bool lines; /* file and line behind names, also where the format has no place for them */
-	size_t columns;			       /* that a report has; 0: as many as it takes */
+	bool fold_recursion; /* where functions are shown: those that call themselves stand once */
+	size_t columns;	     /* that a report has; 0: as many as it takes */
 	const struct picture_options *picture; /* borrowed: what is drawn; NULL: as is usual */
 };
 
@@ -42,6 +43,7 @@ static inline struct frame_text_options format_texts(const struct format_options
 		.addresses = options->addresses,
 		.symbols_only = options->inlined == FORMAT_INLINED_NEVER,
 		.lines = options->lines,
+		.fold_recursion = options->fold_recursion,
 		.verbatim = verbatim,
 	};
 }

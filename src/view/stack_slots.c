@@ -7,7 +7,8 @@
 static int put_frames(const struct frame_texts *texts, const uint32_t *frames, size_t nr,
 		      const struct stack_slot_options *options, struct stack_slots *ret)
 {
-	size_t max = options->max ? options->max : SIZE_MAX;
+	size_t max = options->max ? options->max : SIZE_MAX, first = ret->nr;
+	bool fold = texts->options.fold_recursion;
 
 	while (nr-- > 0 && ret->nr <= max) {
 		uint32_t nr_slots, slot = frame_slots(texts, frames[nr], &nr_slots);
@@ -15,7 +16,9 @@ static int put_frames(const struct frame_texts *texts, const uint32_t *frames, s
 		if (vector_reserve(ret, ret->nr + nr_slots))
 			return -ENOMEM;
 		while (nr_slots-- > 0)
-			ret->list[ret->nr++] = slot + nr_slots;
+			if (!fold || ret->nr == first ||
+			    texts->ids[ret->list[ret->nr - 1]] != texts->ids[slot + nr_slots])
+				ret->list[ret->nr++] = slot + nr_slots;
 	}
 	return 0;
 }

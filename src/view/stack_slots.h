@@ -37,7 +37,9 @@ struct stack_slot_options {
 
 /*
  * Append the slots of @stack to @ret: user frames, then kernel frames, what is inlined behind the
- * function it is inlined in. Errors: -ENOMEM. Cost: O(depth).
+ * function it is inlined in. Where @texts fold recursion, neighbours that read the same are the
+ * outermost of them; code of the kernel is never one with other code. Errors: -ENOMEM. Cost:
+ * O(depth).
  */
 FPL_MUST_CHECK int stack_slots(const struct frame_texts *texts, const struct recording_stack *stack,
 			       const struct stack_slot_options *options, struct stack_slots *ret);

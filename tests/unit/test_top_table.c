@@ -130,6 +130,21 @@ static void a_filter_takes_rows_away_but_no_samples(void **state)
 	regfree(&regex);
 }
 
+static void recursion_is_folded_where_that_is_asked_for(void **state)
+{
+	CLEANUP(world_fini) struct world world = { 0 };
+	struct table_query query = { .view = TABLE_VIEW_STACKS, .kernel = true };
+
+	(void)state;
+	world_add(&world, NULL);
+	world.model.texts.options.fold_recursion = true;
+	world_add(&world, "a;main;f;f;f 1\na;main;f;f_[k];f_[k] 3\na;main;f;g;f 2\na;main;f 3\n");
+	assert_rows(&world, &query,
+		    "44.44\t44.44\t4\t4\ta\tmain;f\n"
+		    "33.33\t33.33\t3\t3\ta\tmain;f;f\n"
+		    "22.22\t22.22\t2\t2\ta\tmain;f;g;f\n\n");
+}
+
 static void stacks_that_read_the_same_are_one(void **state)
 {
 	CLEANUP(world_fini) struct world world = { 0 };
@@ -259,6 +274,7 @@ int main(void)
 		cmocka_unit_test(without_the_kernel_its_caller_was_running),
 		cmocka_unit_test(a_model_grows_with_its_recording),
 		cmocka_unit_test(a_filter_takes_rows_away_but_no_samples),
+		cmocka_unit_test(recursion_is_folded_where_that_is_asked_for),
 		cmocka_unit_test(stacks_that_read_the_same_are_one),
 		cmocka_unit_test(names_that_are_the_same_in_two_objects_are_two),
 		cmocka_unit_test(code_without_a_name_is_one_function_by_its_start),
