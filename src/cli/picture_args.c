@@ -28,9 +28,9 @@ enum {
 
 static const struct argp_option options_list[] = {
 	{ .doc = "Pictures (.svg, .html):", .group = 6 },
-	{ "title", KEY_TITLE, "TEXT", 0, "Heading (default: Flame graph)", 6 },
+	{ "title", KEY_TITLE, "TEXT", 0, "Heading (default: the COMMAND that was sampled)", 6 },
 	{ "subtitle", KEY_SUBTITLE, "TEXT", 0,
-	  "Line below the heading (default: target and duration)", 6 },
+	  "Line below the heading (default: samples, rate and duration)", 6 },
 	{ "colors", KEY_COLORS, "hot|cold|object|origin", 0,
 	  "Colours by name, warm (default) or cold, with kernel code apart; by the file of the code; or by the origin of the frame",
 	  6 },

@@ -307,7 +307,7 @@ static void set_page(struct chart *chart, FILE *to)
 	chart->page = (struct svg_page){
 		.to = to,
 		.options = chart->options,
-		.title = "Flame chart",
+		.title = chart->about.title,
 		.subtitle = chart->about.subtitle,
 		.description = chart->about.description,
 		.put_css = svg_palette_put_css,
@@ -331,8 +331,8 @@ static int prepare(struct chart *chart, const struct format_options *options, st
 
 	flame_paths_init(&chart->paths);
 	threads_init(chart->recording, &chart->threads);
-	svg_about_init(chart->recording, chart->options, recording_shown(chart->recording),
-		       &chart->about);
+	svg_about_init(chart->recording, chart->options, "Flame chart",
+		       recording_shown(chart->recording), &chart->about);
 	return flame_paths_add(&chart->paths, chart->recording, &paths_options, 0, err);
 }
 

@@ -32,6 +32,13 @@ static void drawing_fini(struct drawing *drawing)
 	flame_paths_fini(&drawing->paths);
 }
 
+static const char *usual_title(const struct picture_options *options)
+{
+	if (options->reverse)
+		return options->inverted ? "Icicle graph by leaf" : "Flame graph by leaf";
+	return options->inverted ? "Icicle graph" : "Flame graph";
+}
+
 static int make_tree(struct drawing *drawing, const struct recording *recording,
 		     const struct format_options *options, struct fpl_err *err)
 {
@@ -49,15 +56,9 @@ static int make_tree(struct drawing *drawing, const struct recording *recording,
 		return error;
 	tree_options.min_total = svg_page_min_count(drawing->options, drawing->paths.samples[0]);
 	flame_tree_make(&drawing->paths, &tree_options, &drawing->tree);
-	svg_about_init(recording, drawing->options, drawing->paths.samples[0], &drawing->about);
+	svg_about_init(recording, drawing->options, usual_title(drawing->options),
+		       drawing->paths.samples[0], &drawing->about);
 	return 0;
-}
-
-static const char *usual_title(const struct picture_options *options)
-{
-	if (options->reverse)
-		return options->inverted ? "Icicle graph by leaf" : "Flame graph by leaf";
-	return options->inverted ? "Icicle graph" : "Flame graph";
 }
 
 static void set_page(struct drawing *drawing, FILE *to)
@@ -67,7 +68,7 @@ static void set_page(struct drawing *drawing, FILE *to)
 	drawing->page = (struct svg_page){
 		.to = to,
 		.options = drawing->options,
-		.title = usual_title(drawing->options),
+		.title = drawing->about.title,
 		.subtitle = drawing->about.subtitle,
 		.description = drawing->about.description,
 		.put_css = svg_palette_put_css,

@@ -69,9 +69,13 @@ static void make_description(const struct recording *recording, struct svg_about
 }
 
 void svg_about_init(const struct recording *recording, const struct picture_options *options,
-		    uint64_t shown, struct svg_about *ret)
+		    const char *usual, uint64_t shown, struct svg_about *ret)
 {
+	const char *command = recording_note(recording, "command");
+
 	*ret = (struct svg_about){ 0 };
+	snprintf(ret->title, sizeof(ret->title), "%s%s", command ? command : usual,
+		 command && options->reverse ? ", by leaf" : "");
 	if (options->count_name)
 		snprintf(ret->unit, sizeof(ret->unit), "%s", options->count_name);
 	else

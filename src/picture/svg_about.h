@@ -8,13 +8,15 @@
 
 /* Texts that a page borrows. */
 struct svg_about {
+	char title[512];    /* the command that was sampled; without one @usual */
 	char unit[128];	    /* "samples"; of the options, or what the recording counts */
 	char subtitle[256]; /* "12,345 samples: cpu-clock at 99 Hz, 10.0 s, 2 CPUs" */
 	char *description;  /* owned: the books and the stop reasons */
 };
 
+/* @usual: the heading of such a picture of no command. */
 void svg_about_init(const struct recording *recording, const struct picture_options *options,
-		    uint64_t shown, struct svg_about *ret);
+		    const char *usual, uint64_t shown, struct svg_about *ret);
 void svg_about_fini(struct svg_about *about);
 
 /* A line of the books, where there are any, and how many stacks are whole. */

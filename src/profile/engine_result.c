@@ -152,6 +152,7 @@ int engine_result(struct engine *engine, struct profile *profile, struct fpl_err
 	profile->hz_changes = engine->overhead.throttle.nr_changes;
 	profile->max_overhead = o->max_overhead;
 	profile->argv = o->argv;
+	profile->command = o->target == ENGINE_TARGET_COMMAND ? o->command : NULL;
 	profile->user = o->user || !o->kernel;
 	profile->kernel = o->kernel || !o->user;
 	profile->by = o->by;

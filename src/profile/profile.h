@@ -171,6 +171,7 @@ struct profile {
 	int command_status; /* of wait(2), of a command that ended by itself; -1: none did */
 	uint64_t hz, period_ns;
 	char **argv;	   /* borrowed */
+	char **command;	   /* borrowed, NULL-terminated: what was sampled; NULL: something else */
 	bool user, kernel; /* which stacks were asked for */
 	/* How user stacks were asked to be walked, where that is less than all there is. */
 	bool cfi_only, fp_only, no_synth;

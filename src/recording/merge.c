@@ -223,6 +223,17 @@ static const char *note_of(const struct recording *from, const struct recording_
 	return number->note == RECORDING_NO_NOTE ? NULL : recording_string(from, number->note);
 }
 
+/* Notes are those of the first run; the command of runs of two is left out. */
+static void merge_note(struct merger *merger, const char *key, const char *note)
+{
+	const char *before = recording_note(merger->to, key);
+
+	if (!merger->result->nr)
+		must_set_note(merger->to, key, note);
+	else if (!strcmp(key, "command") && before && (!note || strcmp(note, before) != 0))
+		must_set_note(merger->to, key, NULL);
+}
+
 static int merge_number(struct merger *merger, const struct recording_number *number)
 {
 	static const char by_owner[] = "no_room.by_";
@@ -234,8 +245,7 @@ static int merge_number(struct merger *merger, const struct recording_number *nu
 	if (merger->result->nr && !strncmp(key, by_owner, strlen(by_owner)))
 		return 0; /* of the first run: owners of two may be two machines' */
 	if (number->note) {
-		if (!merger->result->nr)
-			must_set_note(merger->to, key, note_of(merger->from, number));
+		merge_note(merger, key, note_of(merger->from, number));
 		return 0;
 	}
 	if (is_peak(key))

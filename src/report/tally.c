@@ -10,6 +10,9 @@
 #include "report/code_tally.h"
 #include "report/no_room.h"
 
+/* A command line is kept up to what a heading has room for; all arguments are in argv. */
+enum { COMMAND_BYTES = 1024 };
+
 static void count_frames(const struct profile_stack *stack, struct tally *tally)
 {
 	bool seen[FPL_ORIGIN_COUNT] = { false };
@@ -209,6 +212,21 @@ static void add_run_time_code(struct recording *to, const struct profile *profil
 	must_add_number(to, "run_time_code.bytes", tally.files.bytes);
 }
 
+/* The words of the command with blanks between them; of very long ones the beginning. */
+static void add_command(struct recording *to, const struct profile *profile)
+{
+	char text[COMMAND_BYTES] = "";
+	size_t length = 0;
+
+	if (!profile->command)
+		return;
+	for (char **arg = profile->command; *arg && length < sizeof(text) - 1; arg++)
+		length += (size_t)snprintf(text + length, sizeof(text) - length, "%s%s",
+					   length ? " " : "", *arg);
+	if (*text)
+		must_set_note(to, "command", text);
+}
+
 void tally_add_numbers(struct recording *to, const struct profile *profile)
 {
 	struct tally tally;
@@ -238,4 +256,5 @@ void tally_add_numbers(struct recording *to, const struct profile *profile)
 	must_add_number(to, "away_ms", profile->away_ns / 1000000);
 	add_events(to, profile);
 	add_run_time_code(to, profile);
+	add_command(to, profile);
 }

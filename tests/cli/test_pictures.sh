@@ -101,6 +101,23 @@ for colors in hot object origin; do
 	valid e.svg
 done
 
+# The heading is what was sampled, from wherever that is drawn; of two commands it is neither.
+for command in 'perl -e 1' 'sh -c "x"'; do
+	printf '%s\n' '{"type":"meta","format":1,"argv":["fpless","profile","--","x"]}' \
+		'{"type":"stack","count":3,"weight_ns":3,"comm":"x","pid":1,"stop":"outermost","user":[],"kernel":[]}' \
+		"{\"type\":\"books\",\"format\":1,\"shown\":3,\"command\":\"$(echo "$command" | sed 's/"/\\"/g')\"}" >"${command%% *}.jsonl"
+done
+expect 0 '' report -q -o e.svg perl.jsonl
+holds e.svg '<text class="title" [^>]*>perl -e 1</text>'
+expect 0 '' report -q -o e.svg --reverse sh.jsonl
+holds e.svg '<title>sh -c &quot;x&quot;, by leaf</title>'
+expect 0 '' report -q -o e.svg --title T sh.jsonl
+holds e.svg '<title>T</title>'
+expect 0 '' report -q -o e.svg sh.jsonl perl.jsonl
+holds e.svg '<title>Flame graph</title>'
+expect 0 '' report -q -o e.svg sh.jsonl sh.jsonl
+holds e.svg '<title>sh -c &quot;x&quot;</title>'
+
 # A chart needs times.
 refused '--chart: needs --timeline' profile --chart -o x.svg -- true
 expect 6 'a chart needs the time of each sample' report -q --chart -o chart.svg a.folded

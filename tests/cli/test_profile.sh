@@ -80,7 +80,7 @@ grep -q '^perl;.* [0-9]' stdout || fail "report does not find what record has wr
 expect 0 '' script -q
 grep -q '^perl  *[0-9]' stdout || fail "script does not print what record has written"
 expect 0 '' report -q --chart -o record.svg
-grep -q '<title>Flame chart</title>' record.svg || fail "record keeps no times"
+grep -q ' data-time="1"' record.svg || fail "record keeps no times"
 rm fpless.jsonl.gz
 expect 0 '' record -q -f -F 499 -- perl -e "$some"
 if [ -e fpless.jsonl.gz ] || ! grep -q '^perl;' stdout; then fail "record -f is not profile -f"; fi
@@ -138,6 +138,7 @@ fi
 # User and kernel only.
 expect 0 '' profile -q -U -o u.jsonl -F 499 -- perl -e "$some"
 if grep -q '"kernel":\[{' u.jsonl; then fail "-U shows kernel frames"; fi
+grep -q '"command":"perl -e ' u.jsonl || fail "the COMMAND is not kept"
 expect 0 '' profile -q -K -o k.jsonl -F 999 -- dd if=/dev/zero of=/dev/null bs=1M count=4000
 if grep -q '"user":\[{' k.jsonl; then fail "-K shows user frames"; fi
 
