@@ -256,6 +256,8 @@ static void check_picture(const struct output_options *options, struct argp_stat
 		has_picture |= options->list[i].format && options->list[i].format->picture;
 	if (options->picture.given && !has_picture)
 		refuse(state, "--%s: needs a picture: -o FILE.svg", options->picture.given);
+	if (options->picture.cpu_time && !options->picture.chart)
+		refuse(state, "--axis: needs --chart");
 	if (options->picture.min_share > 0 && !has_picture && !options->has_shares &&
 	    !shows_text(options))
 		refuse(state, "--min-share: needs readable text, or a picture: -o FILE.svg");

@@ -22,6 +22,7 @@ enum {
 	KEY_COUNT_NAME,
 	KEY_CHART,
 	KEY_NEGATE,
+	KEY_AXIS,
 };
 
 /* Hidden options are spelt as those of flamegraph.pl. */
@@ -50,6 +51,8 @@ static const struct argp_option options_list[] = {
 	{ "chart", KEY_CHART, NULL, 0,
 	  "Flame chart: the stacks of each thread in the order of time (needs --timeline)", 6 },
 	{ "flamechart", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 6 },
+	{ "axis", KEY_AXIS, "time|cpu", 0,
+	  "Of a flame chart: the time of the clock (default), or the CPU time of each thread", 6 },
 	{ "count-name", KEY_COUNT_NAME, "TEXT", 0, "Name of the unit counted (default: samples)",
 	  6 },
 	{ "countname", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 6 },
@@ -114,6 +117,13 @@ static void parse_colors(const char *arg, struct picture_options *options, struc
 		refuse(state, "--colors %s: expected hot, cold, object or origin", arg);
 }
 
+static void parse_axis(const char *arg, struct picture_options *options, struct argp_state *state)
+{
+	options->cpu_time = !strcmp(arg, "cpu");
+	if (!options->cpu_time && strcmp(arg, "time") != 0)
+		refuse(state, "--axis %s: expected time or cpu", arg);
+}
+
 /* Returns false if @key is another option. */
 static bool parse_look(int key, char *arg, struct picture_options *options,
 		       struct argp_state *state)
@@ -135,6 +145,9 @@ static bool parse_look(int key, char *arg, struct picture_options *options,
 		return true;
 	case KEY_MIN_SHARE:
 		parse_min_share(arg, options, state);
+		return true;
+	case KEY_AXIS:
+		parse_axis(arg, options, state);
 		return true;
 	case KEY_INVERTED:
 		return options->inverted = true;

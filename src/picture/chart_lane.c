@@ -4,17 +4,22 @@
 /* Frames on the stack now, by depth. */
 struct walk {
 	const struct chart_lane *lane;
-	void (*put)(void *ctx, const struct chart_box *box);
-	void *ctx;
+	const struct chart_lane_to *to;
 	struct chart_box open[FLAME_STEPS_MAX]; /* [nr_open] */
 	uint32_t nr_open;
 	bool begun;
 	uint64_t end_ns; /* of the last sample */
 };
 
-uint64_t chart_lane_begin(const struct chart_lane *lane, const struct thread_sample *sample)
+static uint64_t weight_of(const struct chart_lane *lane, const struct thread_sample *sample)
 {
-	uint64_t weight_ns = sample->weight_ns ? sample->weight_ns : lane->usual_ns;
+	return sample->weight_ns ? sample->weight_ns : lane->usual_ns;
+}
+
+/* When a sample that has a time begins: what it weighs before it was taken. */
+static uint64_t begin_of(const struct chart_lane *lane, const struct thread_sample *sample)
+{
+	uint64_t weight_ns = weight_of(lane, sample);
 
 	return sample->time_ns > weight_ns ? sample->time_ns - weight_ns : 0;
 }
@@ -33,8 +38,36 @@ static void close_down_to(struct walk *walk, uint32_t depth)
 		struct chart_box *box = &walk->open[--walk->nr_open];
 
 		box->to_ns = walk->end_ns;
-		walk->put(walk->ctx, box);
+		walk->to->box(walk->to->ctx, box);
 	}
+}
+
+/* How many of the open boxes are those of the first frames of @cells [@nr]. */
+static uint32_t shared_with(const struct walk *walk, const uint32_t *cells, uint32_t nr)
+{
+	uint32_t shared = 0;
+
+	while (shared < walk->nr_open && shared < nr &&
+	       reads_the_same(walk->lane->paths, walk->open[shared].cell, cells[shared]))
+		shared++;
+	return shared;
+}
+
+/* When @sample begins and ends; the samples before it end at walk->end_ns. */
+static uint64_t place_of(const struct walk *walk, const struct thread_sample *sample,
+			 uint64_t *ret_to_ns)
+{
+	uint64_t from_ns = begin_of(walk->lane, sample), end_ns = walk->end_ns;
+
+	if (walk->lane->cpu_time) {
+		*ret_to_ns = end_ns + weight_of(walk->lane, sample);
+		return end_ns;
+	}
+	if (walk->begun &&
+	    (from_ns < end_ns || from_ns - end_ns <= (sample->time_ns - from_ns) / 2))
+		from_ns = end_ns;
+	*ret_to_ns = sample->time_ns > from_ns ? sample->time_ns : from_ns;
+	return from_ns;
 }
 
 static void add_sample(struct walk *walk, const struct thread_sample *sample)
@@ -42,33 +75,44 @@ static void add_sample(struct walk *walk, const struct thread_sample *sample)
 	const struct chart_lane *lane = walk->lane;
 	const struct flame_path *path = &lane->paths->list[sample->stack];
 	const uint32_t *cells = lane->paths->steps.list + path->first;
-	uint64_t from_ns = chart_lane_begin(lane, sample);
-	uint32_t shared = 0;
+	uint32_t shared = shared_with(walk, cells, path->nr);
+	uint64_t to_ns, from_ns = place_of(walk, sample, &to_ns);
 
-	if (walk->begun &&
-	    (from_ns < walk->end_ns || from_ns - walk->end_ns <= (sample->time_ns - from_ns) / 2))
-		from_ns = walk->end_ns;
-	else
-		close_down_to(walk, 0);
-	walk->begun = true;
-	while (shared < walk->nr_open && shared < path->nr &&
-	       reads_the_same(lane->paths, walk->open[shared].cell, cells[shared]))
-		walk->open[shared++].samples += sample->count;
 	close_down_to(walk, shared);
+	if (shared && from_ns > walk->end_ns && walk->to->wait)
+		walk->to->wait(walk->to->ctx, &(struct chart_wait){ .from_ns = walk->end_ns,
+								    .to_ns = from_ns,
+								    .nr_boxes = shared });
+	for (uint32_t i = 0; i < shared; i++) {
+		walk->open[i].samples += sample->count;
+		walk->open[i].ran_ns += to_ns - from_ns;
+	}
 	for (; walk->nr_open < path->nr; walk->nr_open++)
 		walk->open[walk->nr_open] = (struct chart_box){
 			.from_ns = from_ns,
+			.ran_ns = to_ns - from_ns,
 			.samples = sample->count,
 			.depth = walk->nr_open,
 			.cell = cells[walk->nr_open],
 		};
-	walk->end_ns = sample->time_ns > from_ns ? sample->time_ns : from_ns;
+	walk->begun = true;
+	walk->end_ns = to_ns;
 }
 
-void chart_lane_walk(const struct chart_lane *lane,
-		     void (*put)(void *ctx, const struct chart_box *box), void *ctx)
+void chart_lane_span(const struct chart_lane *lane, uint64_t *ret_from_ns, uint64_t *ret_to_ns)
 {
-	struct walk walk = { .lane = lane, .put = put, .ctx = ctx };
+	*ret_from_ns = *ret_to_ns = 0;
+	for (size_t i = 0; lane->cpu_time && i < lane->nr; i++)
+		*ret_to_ns += weight_of(lane, &lane->samples[i]);
+	if (lane->cpu_time || !lane->nr)
+		return;
+	*ret_from_ns = begin_of(lane, &lane->samples[0]);
+	*ret_to_ns = lane->samples[lane->nr - 1].time_ns;
+}
+
+void chart_lane_walk(const struct chart_lane *lane, const struct chart_lane_to *to)
+{
+	struct walk walk = { .lane = lane, .to = to };
 
 	for (size_t i = 0; i < lane->nr; i++)
 		add_sample(&walk, &lane->samples[i]);

@@ -16,7 +16,13 @@
 #include "view/threads.h"
 
 /* The most boxes that a browser still moves at once, and the most rows that a reader scrolls. */
-enum { BOXES_MAX = 50000, LANES_MAX = 50, ROWS_MAX = 3000 };
+enum { BOXES_MAX = 50000, WAITS_MAX = 50000, LANES_MAX = 50, ROWS_MAX = 3000 };
+
+/* Sums over all lanes, of boxes that are drawn and those that are too short. */
+struct counts {
+	uint64_t nr_short, busy_ns, waited_ns, nr_short_waits;
+	struct svg_seen seen;
+};
 
 /* One picture, from the recording to the file. */
 struct chart {
@@ -27,15 +33,14 @@ struct chart {
 	struct svg_about about;
 	struct svg_page page;
 	struct chart_lane lanes[LANES_MAX]; /* [nr_lanes]: of the threads of the same index */
-	uint32_t nr_lanes, rows[LANES_MAX]; /* of each: its label and its frames */
+	uint32_t nr_lanes, rows[LANES_MAX]; /* of each: its label and the frames that are drawn */
 	uint64_t from_ns, to_ns, usual_ns;
 
-	/* Boxes shorter than this are not drawn. */
-	uint64_t min_ns;
-	uint64_t nr_short, busy_ns;
+	/* Boxes and waits shorter than these are not drawn. */
+	uint64_t min_ns, min_wait_ns;
+	struct counts counts;
 
 	uint64_t untimed; /* samples without a time */
-	struct svg_seen seen;
 
 	/* the lane being drawn */
 	uint32_t lane, row;
@@ -64,19 +69,6 @@ static void drop_untimed(struct chart *chart, struct thread *thread)
 			samples[kept++] = samples[i];
 	}
 	thread->nr = kept;
-}
-
-/* The deepest stack of a lane. */
-static uint32_t depth_of(const struct chart *chart, const struct chart_lane *lane)
-{
-	uint32_t depth = 0;
-
-	for (size_t i = 0; i < lane->nr; i++) {
-		uint32_t nr = chart->paths.list[lane->samples[i].stack].nr;
-
-		depth = nr > depth ? nr : depth;
-	}
-	return depth;
 }
 
 static int compare_times(const void *left, const void *right)
@@ -110,35 +102,26 @@ static void find_usual(struct chart *chart)
 						      : 1000000;
 }
 
-/* Lanes of the threads that ran most, as many as there is room for. */
+/* Lanes of the threads that ran most. */
 static void make_lanes(struct chart *chart)
 {
-	const struct recording *recording = chart->recording;
-	uint32_t rows = 0;
-
 	chart->from_ns = UINT64_MAX;
 	for (size_t i = 0; i < chart->threads.nr && i < LANES_MAX; i++) {
 		const struct thread *thread = &chart->threads.list[i];
-		struct chart_lane *lane = &chart->lanes[i];
+		struct chart_lane *lane = &chart->lanes[chart->nr_lanes++];
+		uint64_t from_ns, to_ns;
 
 		*lane = (struct chart_lane){
-			.recording = recording,
+			.recording = chart->recording,
 			.paths = &chart->paths,
 			.samples = &chart->threads.samples[thread->first],
 			.nr = thread->nr,
 			.usual_ns = chart->usual_ns,
+			.cpu_time = chart->options->cpu_time,
 		};
-		chart->rows[i] = 1 + depth_of(chart, lane);
-		if (i && rows + chart->rows[i] > ROWS_MAX)
-			break;
-		rows += chart->rows[i];
-		chart->nr_lanes++;
 		if (!lane->nr)
 			continue;
-
-		uint64_t from_ns = chart_lane_begin(lane, &lane->samples[0]);
-		uint64_t to_ns = lane->samples[lane->nr - 1].time_ns;
-
+		chart_lane_span(lane, &from_ns, &to_ns);
 		chart->from_ns = from_ns < chart->from_ns ? from_ns : chart->from_ns;
 		chart->to_ns = to_ns > chart->to_ns ? to_ns : chart->to_ns;
 	}
@@ -150,61 +133,125 @@ static void make_lanes(struct chart *chart)
 static void count_box(void *ctx, const struct chart_box *box)
 {
 	struct chart *chart = ctx;
-	uint64_t took_ns = box->to_ns - box->from_ns;
+	struct svg_seen *seen = &chart->counts.seen;
 	const struct shown_function *cell = &chart->paths.cells.list[box->cell];
 
-	chart->busy_ns += box->depth ? 0 : took_ns;
-	if (took_ns < chart->min_ns) {
-		chart->nr_short++;
+	chart->counts.busy_ns += box->depth ? 0 : box->ran_ns;
+	if (box->to_ns - box->from_ns < chart->min_ns) {
+		chart->counts.nr_short++;
 		return;
 	}
-	chart->seen.kernel |= cell->kind == FUNCTION_KERNEL;
-	chart->seen.inlined |= cell->kind == FUNCTION_INLINED;
-	chart->seen.user |= cell->kind == FUNCTION_USER;
+	if (chart->rows[chart->lane] < 2 + box->depth)
+		chart->rows[chart->lane] = 2 + box->depth;
+	seen->kernel |= cell->kind == FUNCTION_KERNEL;
+	seen->inlined |= cell->kind == FUNCTION_INLINED;
+	seen->user |= cell->kind == FUNCTION_USER;
 	if (cell->origin < FPL_ORIGIN_COUNT)
-		chart->seen.origins[cell->origin] = true;
+		seen->origins[cell->origin] = true;
 	else if (cell->kind == FUNCTION_USER)
-		chart->seen.unknown = true;
-	chart->seen.by_fp |= cell->origin == FPL_ORIGIN_FP;
-	chart->seen.by_synth |= cell->origin == FPL_ORIGIN_SYNTH;
+		seen->unknown = true;
+	seen->by_fp |= cell->origin == FPL_ORIGIN_FP;
+	seen->by_synth |= cell->origin == FPL_ORIGIN_SYNTH;
 }
 
-/* How many boxes take how long: list[n] of them take 2^n ns to 2^(n+1) - 1. */
+static void count_wait(void *ctx, const struct chart_wait *wait)
+{
+	struct chart *chart = ctx;
+	uint64_t took_ns = wait->to_ns - wait->from_ns;
+
+	chart->counts.waited_ns += took_ns;
+	chart->counts.nr_short_waits += took_ns < chart->min_wait_ns;
+}
+
+/* How many boxes and waits take how long: list[n] of them take 2^n ns to 2^(n+1) - 1. */
 struct durations {
-	uint64_t list[64];
-	uint64_t min_ns;
+	uint64_t boxes[64], waits[64];
 };
 
-static void note_duration(void *ctx, const struct chart_box *box)
+static unsigned power_of(uint64_t ns)
 {
-	struct durations *durations = ctx;
-	uint64_t took_ns = box->to_ns - box->from_ns;
-
-	if (took_ns && took_ns >= durations->min_ns)
-		durations->list[63 - __builtin_clzll(took_ns)]++;
+	return 63 - (unsigned)__builtin_clzll(ns | 1);
 }
 
-/* Find the shortest boxes that there is room for. */
-static void measure(struct chart *chart)
+static void note_box(void *ctx, const struct chart_box *box)
 {
-	struct durations durations = {
-		.min_ns = svg_page_min_count(chart->options, chart->to_ns - chart->from_ns),
-	};
+	struct durations *durations = ctx;
+
+	durations->boxes[power_of(box->to_ns - box->from_ns)]++;
+}
+
+static void note_wait(void *ctx, const struct chart_wait *wait)
+{
+	struct durations *durations = ctx;
+
+	durations->waits[power_of(wait->to_ns - wait->from_ns)]++;
+}
+
+/* The shortest duration, a power of two, of which and above which @list has at most @max; 0: of
+ * any. */
+static uint64_t shortest_of(const uint64_t list[64], uint64_t max)
+{
 	uint64_t nr = 0;
 	unsigned power = 64;
 
-	if (!durations.min_ns)
-		durations.min_ns = 1; /* what took no time has no place */
+	while (power && nr + list[power - 1] <= max)
+		nr += list[--power];
+	return !power ? 0 : 1ull << (power < 64 ? power : 63);
+}
+
+/* Find the shortest boxes that there is room for, and how many rows each lane has of them. */
+static void measure(struct chart *chart)
+{
+	struct durations durations = { .boxes = { 0 } };
+	const struct chart_lane_to note = { note_box, note_wait, &durations };
+	const struct chart_lane_to count = { count_box, count_wait, chart };
+	uint64_t shortest, total_rows = 0;
 
 	for (uint32_t i = 0; i < chart->nr_lanes; i++)
-		chart_lane_walk(&chart->lanes[i], note_duration, &durations);
-	while (power && nr + durations.list[power - 1] <= BOXES_MAX)
-		nr += durations.list[--power];
-	chart->min_ns = durations.min_ns;
-	if (power && chart->min_ns < 1ull << (power < 64 ? power : 63))
-		chart->min_ns = 1ull << (power < 64 ? power : 63);
-	for (uint32_t i = 0; i < chart->nr_lanes; i++)
-		chart_lane_walk(&chart->lanes[i], count_box, chart);
+		chart_lane_walk(&chart->lanes[i], &note);
+	chart->min_ns = svg_page_min_count(chart->options, chart->to_ns - chart->from_ns);
+	if (!chart->min_ns)
+		chart->min_ns = 1; /* what took no time has no place */
+	shortest = shortest_of(durations.boxes, BOXES_MAX);
+	chart->min_ns = shortest > chart->min_ns ? shortest : chart->min_ns;
+	chart->min_wait_ns = shortest_of(durations.waits, WAITS_MAX);
+
+	for (uint32_t i = 0; i < chart->nr_lanes; i++) {
+		const struct counts before = chart->counts;
+
+		chart->lane = i;
+		chart->rows[i] = 1;
+		chart_lane_walk(&chart->lanes[i], &count);
+		total_rows += chart->rows[i];
+		if (i && total_rows > ROWS_MAX) {
+			chart->counts = before;
+			chart->nr_lanes = i;
+		}
+	}
+}
+
+static void draw_wait(void *ctx, const struct chart_wait *wait)
+{
+	struct chart *chart = ctx;
+
+	if (wait->to_ns - wait->from_ns >= chart->min_wait_ns)
+		svg_page_wait(&chart->page, chart->lane, chart->row + 1, wait->nr_boxes,
+			      wait->from_ns - chart->from_ns, wait->to_ns - wait->from_ns);
+}
+
+/* "12.000 ms from 0.500000 s on, of which it ran 4.000 ms, 2 samples" */
+static void put_times(struct chart *chart, const struct chart_box *box)
+{
+	uint64_t took_ns = box->to_ns - box->from_ns;
+	FILE *to = chart->page.to;
+	char count[192];
+
+	fprintf(to, "\n%.3f ms from %.6f s%s on, ", (double)took_ns / 1e6,
+		(double)box->from_ns / 1e9, chart->options->cpu_time ? " of CPU time" : "");
+	if (box->ran_ns < took_ns)
+		fprintf(to, "of which it ran %.3f ms, ", (double)box->ran_ns / 1e6);
+	xml_put(to, svg_about_count(box->samples, chart->about.unit, count, sizeof(count)),
+		sizeof(count));
 }
 
 static void draw_box(void *ctx, const struct chart_box *one)
@@ -213,7 +260,7 @@ static void draw_box(void *ctx, const struct chart_box *one)
 	const struct shown_function *cell = &chart->paths.cells.list[one->cell];
 	const char *object = flame_text(&chart->paths, cell->place);
 	uint64_t took_ns = one->to_ns - one->from_ns;
-	char class[SVG_PALETTE_CLASS_SIZE], count[192];
+	char class[SVG_PALETTE_CLASS_SIZE];
 	const struct svg_paint paint = {
 		.name = flame_text(&chart->paths, cell->text),
 		.object = object,
@@ -227,6 +274,7 @@ static void draw_box(void *ctx, const struct chart_box *one)
 		.count = took_ns,
 		.row = chart->row + 1 + one->depth,
 		.lane = chart->lane,
+		.ran = one->ran_ns,
 		.name = paint.name,
 		.class = svg_palette_class(chart->options, &paint, class),
 	};
@@ -235,10 +283,7 @@ static void draw_box(void *ctx, const struct chart_box *one)
 	if (took_ns < chart->min_ns)
 		return;
 	svg_page_box_begin(&chart->page, &box);
-	fprintf(to, "\n%.3f ms from %.6f s on, ", (double)took_ns / 1e6,
-		(double)one->from_ns / 1e9);
-	xml_put(to, svg_about_count(one->samples, chart->about.unit, count, sizeof(count)),
-		sizeof(count));
+	put_times(chart, one);
 	if (*object) {
 		fputs(cell->kind == FUNCTION_KERNEL ? "\nkernel: " : "\nin ", to);
 		xml_put(to, object, XML_NAME_BYTES);
@@ -267,11 +312,13 @@ static void draw_label(struct chart *chart, const struct thread *thread)
 
 static void draw(struct chart *chart)
 {
+	const struct chart_lane_to to = { draw_box, draw_wait, chart };
+
 	svg_page_begin(&chart->page);
 	for (uint32_t i = 0; i < chart->nr_lanes; i++) {
 		draw_label(chart, &chart->threads.list[i]);
 		chart->lane = i + 1;
-		chart_lane_walk(&chart->lanes[i], draw_box, chart);
+		chart_lane_walk(&chart->lanes[i], &to);
 		chart->row += chart->rows[i];
 	}
 	svg_page_end(&chart->page);
@@ -291,9 +338,15 @@ static uint64_t write_notes(struct chart *chart)
 		svg_page_note(&chart->page, "Not drawn: %s threads that ran least, %s",
 			      number_grouped(chart->threads.nr - chart->nr_lanes, nr),
 			      svg_about_count(left, chart->about.unit, count, sizeof(count)));
-	if (chart->nr_short)
+	if (chart->counts.nr_short)
 		svg_page_note(&chart->page, "Not drawn: %s boxes of less than %.3f ms",
-			      number_grouped(chart->nr_short, nr), (double)chart->min_ns / 1e6);
+			      number_grouped(chart->counts.nr_short, nr),
+			      (double)chart->min_ns / 1e6);
+	if (chart->counts.nr_short_waits)
+		svg_page_note(&chart->page,
+			      "Drawn as if the thread ran: %s waits of less than %.3f ms",
+			      number_grouped(chart->counts.nr_short_waits, nr),
+			      (double)chart->min_wait_ns / 1e6);
 	if (chart->untimed)
 		svg_page_note(
 			&chart->page, "Not drawn: %s without a time",
@@ -312,8 +365,9 @@ static void set_page(struct chart *chart, FILE *to)
 		.description = chart->about.description,
 		.put_css = svg_palette_put_css,
 		.total = chart->to_ns - chart->from_ns,
-		.all = chart->busy_ns,
+		.all = chart->counts.busy_ns,
 		.in_time = true,
+		.cpu_time = chart->options->cpu_time,
 		.from_ns = chart->from_ns,
 	};
 	for (uint32_t i = 0; i < chart->nr_lanes; i++)
@@ -359,7 +413,9 @@ int chart_svg_write(FILE *to, const struct recording *recording,
 	make_lanes(&chart);
 	measure(&chart);
 	set_page(&chart, to);
-	svg_legend_of(&chart.page, &chart.seen);
+	svg_legend_of(&chart.page, &chart.counts.seen);
+	if (chart.counts.waited_ns)
+		svg_page_legend(&chart.page, "l w", "lighter: it did not run");
 
 	uint64_t all = write_notes(&chart);
 

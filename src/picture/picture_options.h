@@ -29,6 +29,7 @@ struct picture_options {
 	bool inverted;	   /* the root is at the top */
 	bool reverse;	   /* the root is what ran, above it who called it */
 	bool chart;	   /* in the order of time */
+	bool cpu_time;	   /* of a chart: each lane in CPU time */
 	const char *given; /* name of the last option that was given; NULL: none */
 };
 

@@ -139,7 +139,7 @@ static struct svg_paint paint_of(const struct drawing *drawing, const struct fla
 	return paint;
 }
 
-static void draw_node(const struct drawing *drawing, size_t idx, uint64_t from)
+static void draw_node(struct drawing *drawing, size_t idx, uint64_t from)
 {
 	const struct flame_node *node = &drawing->tree.nodes.list[idx];
 	const struct svg_paint paint = paint_of(drawing, node);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Zoom, search and keys of a picture. Each box of .boxes has data-s="FROM COUNT ROW LANE": what it
-// spans of data-total, its row, and what it adds up with (0 where that is missing); the first line
-// of its title is its name. data-all is what all lanes add up to.
+// Zoom, search and keys of a picture. Each box of .boxes has data-s="FROM COUNT ROW LANE RAN": what it
+// spans of data-total, its row, what it adds up with (0 where that is missing), and how much it adds
+// (COUNT); the first line of its title is its name. data-all is what all lanes add up to. In time the
+// texts of boxes stand in .texts, over .waits, which makes boxes lighter.
 (function () {
 "use strict";
 const SVG = "http://www.w3.org/2000/svg", XHTML = "http://www.w3.org/1999/xhtml";
@@ -20,11 +21,16 @@ let height = svg.viewBox.baseVal.height;
 let width = svg.viewBox.baseVal.width;
 
 const boxes = Array.from(svg.querySelectorAll(".boxes > g"), (g) => {
-	const [from, count, row, lane = 0] = g.dataset.s.split(" ").map(Number);
+	const [from, count, row, lane = 0, ran = count] = g.dataset.s.split(" ").map(Number);
 	const about = g.firstElementChild.textContent.split("\n");
-	return { g, from, count, row, lane, name: about[0], about, rect: g.querySelector("rect"),
+	return { g, from, count, row, lane, ran, name: about[0], about, rect: g.querySelector("rect"),
 		 text: g.querySelector("text"), on: true, above: false, thin: g.classList.contains("thin") };
 });
+const texts = svg.querySelector(".texts"), waits = svg.querySelector(".waits"), axis = svg.querySelector(".axis");
+if (texts)
+	texts.querySelectorAll("text").forEach((text) => boxes[text.dataset.box].text = text);
+const drawn_scale = total ? (width - 2 * pad) / total : 0; // of what is written
+const lanes = Array.from(svg.querySelectorAll(".lane"), (element) => (element.querySelector("title") || element).textContent);
 const box_of = new Map(boxes.map((box) => [box.g, box]));
 const whole = { from: 0, count: total, row: -1 };
 let view = whole, at = null, hits = [], searched = "", said = "";
@@ -135,21 +141,25 @@ function draw() {
 			box.g.classList.toggle("off", !on);
 		if (above !== box.above)
 			box.g.classList.toggle("above", above);
+		if (!on && box.on && texts && box.text)
+			box.text.textContent = "";
 		box.on = on;
 		box.above = above;
 		if (on)
 			place(box, pad + (span[0] - view.from) * scale, span[1] * scale, per_character);
 	}
 	reset.classList.toggle("off", view === whole);
+	if (waits && drawn_scale)
+		waits.setAttribute("transform", "matrix(" + scale / drawn_scale + " 0 0 1 " +
+				   (pad - view.from * scale - pad * scale / drawn_scale) + " 0)");
 	draw_axis();
 }
 
 // Times of what is in the view, at round numbers.
 function draw_axis() {
-	const axis = svg.querySelector(".axis");
 	if (!axis || !view.count)
 		return;
-	const room = width - 2 * pad, wanted = view.count / Math.max(1, room / 110);
+	const room = width - 2 * pad, wanted = view.count / Math.max(1, room / 120);
 	const power = Math.pow(10, Math.floor(Math.log10(wanted)));
 	const step = [1, 2, 5, 10].map((n) => n * power).find((n) => n >= wanted);
 	const digits = Math.max(0, 9 - Math.floor(Math.log10(step)));
@@ -157,9 +167,9 @@ function draw_axis() {
 	axis.textContent = "";
 	for (let at_ns = Math.ceil(base / step) * step; at_ns <= base + view.count; at_ns += step) {
 		const x = pad + (at_ns - base) / view.count * room;
-		if (x + 10 * character() > width)
+		if (x + 14 * character() > width)
 			break;
-		make("text", { class: "note", x: x.toFixed(1), y: axis.dataset.y }, axis, (at_ns / 1e9).toFixed(digits) + " s");
+		make("text", { class: "note", x: x.toFixed(1), y: axis.dataset.y }, axis, (at_ns / 1e9).toFixed(digits) + " " + axis.dataset.unit);
 	}
 }
 
@@ -173,7 +183,8 @@ function place(box, x, size, per_character) {
 	if (bare || (!box.text && !cut(box.name, Math.floor((size - 6) / per_character))))
 		return;
 	if (!box.text)
-		box.text = make("text", { y: (Number(box.rect.getAttribute("y")) + number("base")).toFixed(1) }, box.g);
+		box.text = make("text", { y: (Number(box.rect.getAttribute("y")) + number("base")).toFixed(1),
+					  class: ["i", "f"].filter((word) => box.g.classList.contains(word)).join(" ") }, texts || box.g);
 	box.text.setAttribute("x", (x + 3).toFixed(2));
 	fit(box.text, box.name, size - 6, per_character);
 }
@@ -234,7 +245,8 @@ function fill_tip(box) {
 	const columns = Math.max(20, Math.min(100, Math.floor((width - 4 * pad) / character())));
 	tip.textContent = "";
 	const paper = make("rect", { rx: 3 }, tip), text = make("text", {}, tip);
-	box.about.forEach((line, i) => pieces(line, columns).forEach((piece) =>
+	const lane = box.lane ? [lanes[box.lane - 1]] : [];
+	box.about.concat(lane).forEach((line, i) => pieces(line, columns).forEach((piece) =>
 		make("tspan", i ? { x: 0, dy: 15 } : { x: 0, dy: 15, class: "name" }, text, piece)));
 	const room = text.getBBox();
 	for (const [name, value] of Object.entries({ x: room.x - 6, y: room.y - 4, width: room.width + 12, height: room.height + 8 }))
@@ -278,7 +290,7 @@ function covered(list) {
 		lane = box.lane;
 		if (box.from + box.count <= end)
 			continue;
-		sum += box.from + box.count - Math.max(box.from, end);
+		sum += box.ran;
 		end = box.from + box.count;
 	}
 	return sum;
@@ -488,6 +500,8 @@ if (!alone) {
 		svg.setAttribute("width", "100%");
 }
 svg.appendChild(bar);
+if (axis)
+	bar.appendChild(axis);
 svg.appendChild(tip);
 resize();
 open_at_base();

@@ -3,8 +3,10 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "picture/xml.h"
 #include "svg_css.h"
 #include "svg_js.h"
@@ -110,6 +112,12 @@ static void write_heading(const struct svg_page *page)
 		write_line(page, "subtitle", TITLE_HEIGHT + 12, subtitle, COLUMN);
 }
 
+/* The axis of time belongs to the bar, which stays in the window. */
+static int bar_height(const struct svg_page *page)
+{
+	return BAR_HEIGHT + (page->in_time ? NOTE_HEIGHT : 0);
+}
+
 void svg_page_begin(struct svg_page *page)
 {
 	const struct picture_options *options = page->options;
@@ -117,7 +125,11 @@ void svg_page_begin(struct svg_page *page)
 
 	page->per_unit = page->total ? (width - 2.0 * PAD) / (double)page->total : 0;
 	page->bar = TITLE_HEIGHT + (*subtitle_of(page) ? SUBTITLE_HEIGHT : 0);
-	page->top = page->bar + BAR_HEIGHT + (page->in_time ? NOTE_HEIGHT : 0);
+	page->top = page->bar + bar_height(page);
+	if (page->in_time) {
+		page->waits = must_memstream(&page->wait_bytes, &page->nr_wait_bytes);
+		page->texts = must_memstream(&page->text_bytes, &page->nr_text_bytes);
+	}
 
 	unsigned height = (unsigned)page->top + rows_height(page) + PAD +
 			  (page->nr_notes + legend_lines(page)) * NOTE_HEIGHT + PAD;
@@ -152,16 +164,33 @@ static double y_of(const struct svg_page *page, uint32_t row)
 	return page->top + (double)from_top * picture_frame_height(page->options);
 }
 
-void svg_page_box_begin(const struct svg_page *page, const struct svg_box *box)
+void svg_page_box_begin(struct svg_page *page, const struct svg_box *box)
 {
 	bool thin = (double)box->count * page->per_unit < THIN_BELOW;
 
+	page->nr_boxes++;
 	fprintf(page->to, "<g class=\"%s%s\" data-s=\"%" PRIu64 " %" PRIu64 " %" PRIu32, box->class,
 		thin ? " thin" : "", box->from, box->count, box->row);
 	if (box->lane)
-		fprintf(page->to, " %" PRIu32, box->lane);
+		fprintf(page->to, " %" PRIu32 " %" PRIu64, box->lane, box->ran);
 	fputs("\"><title>", page->to);
 	xml_put(page->to, box->name, XML_NAME_BYTES);
+}
+
+/* Text of the box written last. In time it stands over what makes boxes lighter, and has the
+ * number of its box. */
+static void write_text(const struct svg_page *page, const struct svg_box *box, double x, double y,
+		       size_t columns)
+{
+	FILE *to = page->in_time ? page->texts : page->to;
+
+	fputs("<text", to);
+	if (page->in_time)
+		fprintf(to, " class=\"%s\" data-box=\"%" PRIu64 "\"", box->class,
+			page->nr_boxes - 1);
+	fprintf(to, " x=\"%.2f\" y=\"%.1f\">", x + 3, y + baseline(page));
+	xml_put_columns(to, box->name, columns);
+	fputs(page->in_time ? "</text>\n" : "</text>", to);
 }
 
 void svg_page_box_end(const struct svg_page *page, const struct svg_box *box)
@@ -174,12 +203,38 @@ void svg_page_box_end(const struct svg_page *page, const struct svg_box *box)
 	fprintf(page->to,
 		"</title><rect x=\"%.2f\" y=\"%.0f\" width=\"%.2f\" height=\"%" PRIu32 "\"/>", x, y,
 		width > 1 ? width - 0.5 : width, height > 5 ? height - 1 : height);
-	if (columns >= 3 && has_text(page)) {
-		fprintf(page->to, "<text x=\"%.2f\" y=\"%.1f\">", x + 3, y + baseline(page));
-		xml_put_columns(page->to, box->name, (size_t)columns);
-		fputs("</text>", page->to);
-	}
+	if (columns >= 3 && has_text(page))
+		write_text(page, box, x, y, (size_t)columns);
 	fputs("</g>\n", page->to);
+}
+
+void svg_page_wait(struct svg_page *page, uint32_t lane, uint32_t row, uint32_t nr_rows,
+		   uint64_t from, uint64_t count)
+{
+	double width = (double)count * page->per_unit;
+
+	if (lane != page->wait_lane)
+		fputs(page->wait_lane ? "\"/>\n<path d=\"" : "<path d=\"", page->waits);
+	page->wait_lane = lane;
+	/* three digits: browsers keep paths as floats */
+	fprintf(page->waits, "M%.3f %.0fh%.3fv%" PRIu32 "h-%.3fz",
+		PAD + (double)from * page->per_unit, y_of(page, row), width,
+		nr_rows * picture_frame_height(page->options), width);
+}
+
+/* Waits and texts stand over the boxes of all lanes; the pointer goes through them. */
+static void write_over_boxes(struct svg_page *page)
+{
+	must_memstream_close(page->waits);
+	must_memstream_close(page->texts);
+	fputs("<g class=\"waits\">\n", page->to);
+	fwrite(page->wait_bytes, 1, page->nr_wait_bytes, page->to);
+	fprintf(page->to, "%s</g>\n<g class=\"texts%s\">\n", page->wait_lane ? "\"/>\n" : "",
+		is_small(page) ? " small" : "");
+	fwrite(page->text_bytes, 1, page->nr_text_bytes, page->to);
+	fputs("</g>\n", page->to);
+	free(page->wait_bytes);
+	free(page->text_bytes);
 }
 
 void svg_page_label(const struct svg_page *page, uint32_t row, const char *text)
@@ -192,15 +247,17 @@ static void write_axis(const struct svg_page *page)
 {
 	unsigned width = picture_width(page->options) - 2 * PAD;
 	unsigned nr = width / 120 + 1;
+	const char *unit = page->cpu_time ? "s CPU" : "s";
 
-	fprintf(page->to, "<g class=\"axis\" data-from=\"%" PRIu64 "\" data-y=\"%.0f\">\n",
-		page->from_ns, page->top - 4);
+	fprintf(page->to,
+		"<g class=\"axis\" data-from=\"%" PRIu64 "\" data-y=\"%.0f\" data-unit=\"%s\">\n",
+		page->from_ns, page->top - 4, unit);
 	for (unsigned i = 0; i < nr; i++) {
 		double share = (double)i / nr;
 
-		fprintf(page->to, "<text class=\"note\" x=\"%.0f\" y=\"%.0f\">%.3f s</text>\n",
+		fprintf(page->to, "<text class=\"note\" x=\"%.0f\" y=\"%.0f\">%.3f %s</text>\n",
 			PAD + share * width, page->top - 4,
-			((double)page->from_ns + share * (double)page->total) / 1e9);
+			((double)page->from_ns + share * (double)page->total) / 1e9, unit);
 	}
 	fputs("</g>\n", page->to);
 }
@@ -225,13 +282,15 @@ static void write_legend(const struct svg_page *page, double y)
 	}
 }
 
-void svg_page_end(const struct svg_page *page)
+void svg_page_end(struct svg_page *page)
 {
 	double y = page->top + rows_height(page) + PAD;
 
 	fputs("</g>\n", page->to);
-	if (page->in_time)
+	if (page->in_time) {
+		write_over_boxes(page);
 		write_axis(page);
+	}
 	fprintf(page->to, "<g class=\"notes\" data-y=\"%.0f\">\n", y);
 	write_legend(page, y);
 	y += legend_lines(page) * NOTE_HEIGHT;
@@ -244,7 +303,7 @@ void svg_page_end(const struct svg_page *page)
 	fprintf(page->to,
 		"</g>\n<g class=\"bar\" data-y=\"%.0f\" data-height=\"%d\"></g>\n"
 		"<script><![CDATA[\n",
-		page->bar, BAR_HEIGHT);
+		page->bar, bar_height(page));
 	fputs(svg_js, page->to);
 	fputs("]]></script>\n</svg>\n", page->to);
 }

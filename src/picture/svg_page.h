@@ -36,6 +36,7 @@ struct svg_page {
 	uint32_t rows;
 	bool up;	  /* row 0 is at the bottom */
 	bool in_time;	  /* x is time, in nanoseconds; what is below a box may be no part of it */
+	bool cpu_time;	  /* and that is CPU time of each lane */
 	uint64_t from_ns; /* in time: the left edge */
 	/* Below the picture, in this order: svg_page_note(), svg_page_legend(). */
 	char notes[SVG_NOTES_MAX][240];
@@ -44,6 +45,12 @@ struct svg_page {
 
 	/* private */
 	double per_unit, top, bar;
+	uint64_t nr_boxes;
+	uint32_t wait_lane; /* of the path under way; 0: none yet */
+	/* In time: what is drawn over all boxes. Owned until svg_page_end(). */
+	FILE *waits, *texts;
+	char *wait_bytes, *text_bytes;
+	size_t nr_wait_bytes, nr_text_bytes;
 };
 
 /* One line below the picture; one too many is left out. */
@@ -58,6 +65,7 @@ struct svg_box {
 	uint64_t from, count;
 	uint32_t row;
 	uint32_t lane;	   /* boxes above each other in one lane are counted once by searches */
+	uint64_t ran;	   /* with a lane: units of @count that searches add up */
 	const char *name;  /* untrusted, as the recording has it */
 	const char *class; /* of CSS, separated by spaces */
 };
@@ -68,9 +76,14 @@ struct svg_box {
  * stay in page->to (ferror).
  */
 void svg_page_begin(struct svg_page *page);
-void svg_page_box_begin(const struct svg_page *page, const struct svg_box *box);
+void svg_page_box_begin(struct svg_page *page, const struct svg_box *box);
 void svg_page_box_end(const struct svg_page *page, const struct svg_box *box);
-void svg_page_end(const struct svg_page *page);
+void svg_page_end(struct svg_page *page);
+
+/* In time, among the boxes: the lane did not run for @count units from @from on; the boxes of
+ * @nr_rows rows from @row on are lighter there. */
+void svg_page_wait(struct svg_page *page, uint32_t lane, uint32_t row, uint32_t nr_rows,
+		   uint64_t from, uint64_t count);
 
 /* Among the boxes: @text in a row of its own. */
 void svg_page_label(const struct svg_page *page, uint32_t row, const char *text);

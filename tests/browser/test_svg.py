@@ -253,20 +253,39 @@ class SvgCase(unittest.TestCase):
         with self.open(TIMES, "--chart") as page:
             self.assertEqual(page.evaluate("[...document.querySelectorAll('.lane')].map(e => e.textContent)"),
                              ["p (pid 7): 4 samples", "p (pid 7, tid 8): 1 sample"])
-            self.assertEqual(self.shown(page), ["a", "b", "main", "a", "main", "b", "main"])
-            first, last = page.evaluate(SHOWN)[0], page.evaluate(SHOWN)[3]
+            self.assertEqual(self.shown(page), ["a", "b", "a", "main", "b", "main"])
+            first, last, whole = [page.evaluate(SHOWN)[i] for i in (0, 2, 3)]
             self.assertLess(first[1] + first[2], last[1])
+            self.assertAlmostEqual(whole[1] + whole[2], last[1] + last[2], delta=0.5)
+            self.assertEqual(page.evaluate("[...document.querySelectorAll('.texts > text')].map(e => e.textContent)"),
+                             ["a", "b", "a", "main", "b", "main"])
+            self.assertIn("of which it ran 6.000 ms, 4 samples",
+                          page.evaluate("document.querySelectorAll('.boxes > g')[3].textContent"))
+            wait = "document.querySelector('.waits path').getBoundingClientRect()"
+            between = page.evaluate(f"[{wait}.left, {wait}.right]")
+            self.assertAlmostEqual(between[0], page.evaluate(SHOWN)[1][1] + page.evaluate(SHOWN)[1][2], delta=1)
+            self.assertAlmostEqual(between[1], last[1], delta=1)
             self.assertRegex(page.text(".axis"), r"0\.0\d+ s.*0\.0\d+ s")
             before = page.text(".axis")
             keep_screenshots(page, "svg-chart")
             page.click(".boxes > g", "b\n")
             page.wait(f"document.querySelector('.axis').textContent !== {before!r}")
             self.assertEqual(self.shown(page), ["b", "main", "b", "main"])
+            page.wait("document.querySelector('.tip').textContent.endsWith('p (pid 7): 4 samples')")
+            self.assertGreaterEqual(page.evaluate(f"{wait}.left"), 1269)
+            keep_screenshots(page, "svg-chart-zoomed")
             page.press("Escape")
             page.press("/")
             page.type("^a$")
-            page.wait("document.querySelector('.matched').textContent.startsWith('Matched: ')")
+            page.wait("document.querySelector('.matched').textContent === 'Matched: 50.00 % (2 boxes)'")
             self.assertEqual(page.count(".hit"), 2)
+        with self.open(TIMES, "--chart", "--axis", "cpu") as page:
+            self.assertEqual(self.shown(page), ["a", "b", "a", "main", "b", "main"])
+            self.assertEqual(page.count(".waits path"), 0)
+            self.assertRegex(page.text(".axis"), r"0\.004 s CPU")
+            longest, other = [page.evaluate(SHOWN)[i] for i in (3, 5)]
+            self.assertEqual(longest[1], other[1])
+            self.assertAlmostEqual(longest[2] / 4, other[2], delta=1)
 
 
 if __name__ == "__main__":

@@ -122,11 +122,23 @@ holds e.svg '<title>sh -c &quot;x&quot;</title>'
 refused '--chart: needs --timeline' profile --chart -o x.svg -- true
 expect 6 'a chart needs the time of each sample' report -q --chart -o chart.svg a.folded
 [ ! -e chart.svg ] || failed=1
-printf 'p <x> 7/7 [000] 1.0%s: cpu-clock:\n\t1000 <a>&" (/bin/p)\n\n' 02000 04000 09000 >times.perf
+printf 'p <x> 7/7 [000] 1.0%s: cpu-clock:\n\t1000 <a>&" (/bin/p)\n\n' 02000 04000 06000 15000 >times.perf
 expect 0 '' report -q --chart -o chart.svg times.perf
 valid chart.svg
 holds chart.svg '<title>Flame chart</title>'
-holds chart.svg 'ms from .* s on, [0-9] sample'
+holds chart.svg '^13\.000 ms from 0\.000000 s on, of which it ran 6\.000 ms, 4 samples'
+holds chart.svg '<path d="M[0-9.]* '
+holds chart.svg 'lighter: it did not run'
+expect 0 '' report -q --chart --axis time -o time.svg times.perf
+cmp chart.svg time.svg || failed=1
+expect 0 '' report -q --chart --axis cpu -o cpu.svg times.perf
+valid cpu.svg
+lacks cpu.svg 'of which it ran|<path|>lighter'
+holds cpu.svg 'ms from 0\.000000 s of CPU time on, 4 samples'
+holds cpu.svg '[0-9] s CPU</text>'
+refused '--axis wall: expected time or cpu' report --chart --axis wall -o x.svg times.perf
+refused '--axis: needs --chart' report --axis cpu -o x.svg times.perf
+refused '--axis: needs a picture' report --axis time times.perf
 
 # Names are strangers': markup, quotes, escapes, bytes of no character, a megabyte.
 {
