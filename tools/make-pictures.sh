@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # usage: make-pictures.sh [BUILD]
-# Make the pictures of the README anew, with the fpless of BUILD (build/release): fpless itself,
-# sampled while it holds the unwind tables of a library against its CFI. Needs root and BPF. They
-# say that it is where a package puts it, not where it was built.
+# Make the pictures of the README and the cookbook anew, with the fpless of BUILD (build/release):
+# fpless itself, sampled while it holds the unwind tables of a library against its CFI, and 10 s of
+# two compilers as a chart, as Chromium shows it. Needs root, BPF and what tests need. They say that
+# fpless is where a package puts it, not where it was built.
 set -eu
 cd "$(dirname "$0")/.."
 fpless=$(realpath "${1:-build/release}/fpless")
@@ -16,6 +17,33 @@ sed "s|\"$fpless\"|\"/usr/bin/fpless\"|g" "$run/built.jsonl" >"$run/installed.js
 mkdir -p docs/pictures
 "$fpless" report -q --no-lines --min-width 2 --width 1000 --title 'fpless verify, sampled by fpless profile' \
 	-o docs/pictures/flame.svg "$run/installed.jsonl"
+for i in 1 2 3 4 5 6 7 8; do
+	cat >"$run/part$i.cc" <<-END
+		#include <functional>
+		#include <map>
+		#include <regex>
+		#include <string>
+		int part$i(const std::string &text)
+		{
+			std::map<std::string, std::function<int(int)>> table;
+			table[text] = [](int number) { return number + $i; };
+			return std::regex_search(text, std::regex("a(b|c)*$i")) + table[text]($i);
+		}
+	END
+done
+printf '%s\n' 'all: $(patsubst %.cc,%.o,$(wildcard *.cc))' '%.o: %.cc' '	g++ -O2 -g -c $< -o $@' >"$run/Makefile"
+(cd "$run" && "$fpless" profile -q -d 10 -F 499 --timeline -o chart.jsonl -- make -s -j2 2>/dev/null) || :
+"$fpless" report -q --chart --min-width 1 -o "$run/chart.svg" "$run/chart.jsonl"
+python3 - "$run/chart.svg" <<'END'
+import sys
+sys.path.insert(0, "tests/browser")
+from browser import Browser
+with Browser() as browser, browser.open(sys.argv[1], width=1000, height=480) as page:
+    page.screenshot("docs/pictures/chart.png")
+    page.click(".boxes > g", "c_parse_final_cleanups")
+    page.hover(".boxes > g", "instantiate_pending_templates")
+    page.screenshot("docs/pictures/chart-zoomed.png")
+END
 if grep -nF "${fpless%/*}" docs/pictures/*; then
 	echo 'make-pictures.sh: a picture says where it was made' >&2
 	exit 1
