@@ -24,12 +24,13 @@ static uint64_t begin_of(const struct chart_lane *lane, const struct thread_samp
 	return sample->time_ns > weight_ns ? sample->time_ns - weight_ns : 0;
 }
 
+/* Of two programs that a thread executed one after the other each has its own "main". */
 static bool reads_the_same(const struct flame_paths *paths, uint32_t a, uint32_t b)
 {
 	const struct shown_function *s = &paths->cells.list[a], *t = &paths->cells.list[b];
 
-	return a == b ||
-	       (s->text == t->text && (s->kind == FUNCTION_KERNEL) == (t->kind == FUNCTION_KERNEL));
+	return a == b || (s->text == t->text && s->place == t->place &&
+			  (s->kind == FUNCTION_KERNEL) == (t->kind == FUNCTION_KERNEL));
 }
 
 static void close_down_to(struct walk *walk, uint32_t depth)

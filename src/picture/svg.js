@@ -324,18 +324,27 @@ function next_hit(step) {
 		focus(shown[(shown.indexOf(at) + step + (at || step > 0 ? 0 : 1) + shown.length) % shown.length]);
 }
 
+// Of a chart: the outermost box of the lane above or below, the one nearest in time.
+function in_next_lane(step) {
+	const ahead = boxes.filter((box) => box.on && (box.lane - at.lane) * step > 0);
+	const lane = ahead.reduce((best, box) => step * box.lane < step * best ? box.lane : best, step * Infinity);
+	const away = (box) => Math.max(0, box.from - at.from - at.count, at.from - box.from - box.count);
+	return ahead.filter((box) => box.lane === lane).reduce((best, box) =>
+		!best || box.row < best.row || (box.row === best.row && away(box) < away(best)) ? box : best, null);
+}
+
 // The box that an arrow leads to from where the focus is.
 function neighbour(key) {
 	if (!at)
-		return boxes.find((box) => box.on) || null;
+		return boxes.reduce((best, box) => box.on && (!best || box.row < best.row) ? box : best, null);
 	const end = at.from + at.count, shown = boxes.filter((box) => box.on && box !== at);
 	const widest = (list) => list.reduce((best, box) => !best || box.count > best.count ? box : best, null);
 	if ((key === "ArrowUp") === up && (key === "ArrowUp" || key === "ArrowDown"))
-		return widest(shown.filter((box) => box.row === at.row + 1 && box.from >= at.from &&
-					   box.from + box.count <= end));
+		return widest(shown.filter((box) => box.row === at.row + 1 && box.from >= at.from && box.lane === at.lane &&
+					   box.from + box.count <= end)) || (in_time ? in_next_lane(1) : null);
 	if (key === "ArrowUp" || key === "ArrowDown")
 		return shown.find((box) => box.row === at.row - 1 && box.from <= at.from &&
-				  box.from + box.count >= end) || null;
+				  box.from + box.count >= end) || (in_time ? in_next_lane(-1) : null);
 	const row = shown.filter((box) => box.row === at.row && (key === "ArrowRight" ? box.from >= end
 							       : box.from + box.count <= at.from));
 	return (key === "ArrowRight" ? row[0] : row[row.length - 1]) || null;

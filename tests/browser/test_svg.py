@@ -279,6 +279,13 @@ class SvgCase(unittest.TestCase):
             page.type("^a$")
             page.wait("document.querySelector('.matched').textContent === 'Matched: 50.00 % (2 boxes)'")
             self.assertEqual(page.count(".hit"), 2)
+            page.press("Escape")
+            for key, name, lane in (("ArrowDown", "main", "1"), ("ArrowDown", "a", "1"), ("ArrowRight", "b", "1"),
+                                    ("ArrowDown", "main", "2"), ("ArrowDown", "b", "2"), ("ArrowUp", "main", "2"),
+                                    ("ArrowUp", "main", "1")):
+                page.press(key)
+                page.wait(f"document.querySelector('.at title').textContent.startsWith({name!r}) && "
+                          f"document.querySelector('.at').dataset.s.split(' ')[3] === {lane!r}", f"{name} of lane {lane}")
         with self.open(TIMES, "--chart", "--axis", "cpu") as page:
             self.assertEqual(self.shown(page), ["a", "b", "a", "main", "b", "main"])
             self.assertEqual(page.count(".waits path"), 0)

@@ -136,6 +136,13 @@ valid cpu.svg
 lacks cpu.svg 'of which it ran|<path|>lighter'
 holds cpu.svg 'ms from 0\.000000 s of CPU time on, 4 samples'
 holds cpu.svg '[0-9] s CPU</text>'
+# A thread that executes another program begins anew.
+{
+	printf 'p 7/7 [000] 1.0%s: cpu-clock:\n\t1000 main (/bin/p)\n\n' 02000 04000
+	printf 'q 7/7 [000] 1.0%s: cpu-clock:\n\t1000 main (/bin/q)\n\n' 06000 20000
+} >exec.perf
+expect 0 '' report -q --chart -o chart.svg exec.perf
+[ "$(grep -c '<title>main$' chart.svg)" = 2 ] || failed=1
 refused '--axis wall: expected time or cpu' report --chart --axis wall -o x.svg times.perf
 refused '--axis: needs --chart' report --axis cpu -o x.svg times.perf
 refused '--axis: needs a picture' report --axis time times.perf
