@@ -24,7 +24,7 @@ static uint64_t begin_of(const struct chart_lane *lane, const struct thread_samp
 	return sample->time_ns > weight_ns ? sample->time_ns - weight_ns : 0;
 }
 
-/* Of two programs that a thread executed one after the other each has its own "main". */
+/* Frames of two objects differ: a program that is executed has a "main" of its own. */
 static bool reads_the_same(const struct flame_paths *paths, uint32_t a, uint32_t b)
 {
 	const struct shown_function *s = &paths->cells.list[a], *t = &paths->cells.list[b];
