@@ -50,6 +50,7 @@ expect 0 '' report -q -o calls.jsonl calls.folded
 grep -v '"argv"' folded.jsonl >stdout
 grep -v '"argv"' calls.jsonl >usual_jsonl
 same stdout usual_jsonl
+printf 'a;f;g 7\na;f;f_[k] 1\na;g;f;g 1\n' >wanted
 for to in txt svg html; do
 	expect 0 '' report -q --fold-recursion -o "folded.$to" calls.folded
 	expect 0 '' report -q -o "wanted.$to" wanted
