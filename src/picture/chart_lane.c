@@ -16,6 +16,12 @@ static uint64_t weight_of(const struct chart_lane *lane, const struct thread_sam
 	return sample->weight_ns ? sample->weight_ns : lane->usual_ns;
 }
 
+/* The end of what begins at @from_ns; times of recordings may be anything. */
+static uint64_t end_of(uint64_t from_ns, uint64_t took_ns)
+{
+	return from_ns > UINT64_MAX - took_ns ? UINT64_MAX : from_ns + took_ns;
+}
+
 /* When a sample that has a time begins: what it weighs before it was taken. */
 static uint64_t begin_of(const struct chart_lane *lane, const struct thread_sample *sample)
 {
@@ -61,7 +67,7 @@ static uint64_t place_of(const struct walk *walk, const struct thread_sample *sa
 	uint64_t from_ns = begin_of(walk->lane, sample), end_ns = walk->end_ns;
 
 	if (walk->lane->cpu_time) {
-		*ret_to_ns = end_ns + weight_of(walk->lane, sample);
+		*ret_to_ns = end_of(end_ns, weight_of(walk->lane, sample));
 		return end_ns;
 	}
 	if (walk->begun &&
@@ -104,7 +110,7 @@ void chart_lane_span(const struct chart_lane *lane, uint64_t *ret_from_ns, uint6
 {
 	*ret_from_ns = *ret_to_ns = 0;
 	for (size_t i = 0; lane->cpu_time && i < lane->nr; i++)
-		*ret_to_ns += weight_of(lane, &lane->samples[i]);
+		*ret_to_ns = end_of(*ret_to_ns, weight_of(lane, &lane->samples[i]));
 	if (lane->cpu_time || !lane->nr)
 		return;
 	*ret_from_ns = begin_of(lane, &lane->samples[0]);

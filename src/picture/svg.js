@@ -186,6 +186,7 @@ function place(box, x, size, per_character) {
 		box.text = make("text", { y: (Number(box.rect.getAttribute("y")) + number("base")).toFixed(1),
 					  class: ["i", "f"].filter((word) => box.g.classList.contains(word)).join(" ") }, texts || box.g);
 	box.text.setAttribute("x", (x + 3).toFixed(2));
+	box.text.removeAttribute("textLength");
 	fit(box.text, box.name, size - 6, per_character);
 }
 
@@ -202,7 +203,7 @@ function describe(box) {
 
 // All there is to say of a box, beside the pointer or below the box that keys led to.
 const tip = make("g", { class: "tip off" }, svg);
-let pointed = null;
+let pointed = null, filled = null, tip_room = null;
 
 function keep_about(box, name) {
 	const element = document.createElementNS(SVG, name);
@@ -257,7 +258,10 @@ function fill_tip(box) {
 // At a place of the window, or with its lower end at @above where it does not fit below.
 function show_tip(box, x, y, above) {
 	tip.classList.remove("off");
-	const room = fill_tip(box), to_svg = svg.getScreenCTM().inverse();
+	if (filled !== box)
+		tip_room = fill_tip(box);
+	filled = box;
+	const room = tip_room, to_svg = svg.getScreenCTM().inverse();
 	const at_point = new DOMPoint(x, y).matrixTransform(to_svg), over = new DOMPoint(x, above).matrixTransform(to_svg);
 	const corner = new DOMPoint(document.documentElement.clientWidth, window.innerHeight).matrixTransform(to_svg);
 	const left = Math.max(0, Math.min(at_point.x, Math.min(corner.x, width) - room.width - 2));
@@ -447,6 +451,7 @@ function wrap(text, characters) {
 function resize() {
 	even = Math.abs(measure(1) - measure(2)) < 0.1;
 	hide_tip();
+	filled = null;
 	if (fluid) {
 		const room = alone ? document.documentElement.clientWidth || window.innerWidth
 				   : svg.getBoundingClientRect().width;

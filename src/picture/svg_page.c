@@ -188,7 +188,13 @@ static void write_text(const struct svg_page *page, const struct svg_box *box, d
 	if (page->in_time)
 		fprintf(to, " class=\"%s\" data-box=\"%" PRIu64 "\"", box->class,
 			page->nr_boxes - 1);
-	fprintf(to, " x=\"%.2f\" y=\"%.1f\">", x + 3, y + baseline(page));
+	fprintf(to, " x=\"%.2f\" y=\"%.1f\"", x + 3, y + baseline(page));
+	if (!xml_is_ascii(box->name,
+			  columns)) /* what takes another width than was reckoned is squeezed */
+		fprintf(to, " textLength=\"%.1f\" lengthAdjust=\"spacingAndGlyphs\"",
+			(double)xml_columns(box->name, columns) *
+				(is_small(page) ? COLUMN_SMALL : COLUMN));
+	putc('>', to);
 	xml_put_columns(to, box->name, columns);
 	fputs(page->in_time ? "</text>\n" : "</text>", to);
 }

@@ -2,7 +2,6 @@
 #include "picture/xml.h"
 
 #include <inttypes.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -112,6 +111,21 @@ size_t xml_columns(const char *text, size_t max)
 		text += piece.taken;
 	}
 	return columns < max ? columns : max;
+}
+
+bool xml_is_ascii(const char *text, size_t columns)
+{
+	size_t used = 0;
+
+	while (*text && used < columns) {
+		struct piece piece = piece_of(text);
+
+		if (!piece.as_hex && *text & 0x80)
+			return false;
+		used += piece.columns;
+		text += piece.taken;
+	}
+	return true;
 }
 
 void xml_put_columns(FILE *to, const char *text, size_t columns)

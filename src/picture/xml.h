@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -22,6 +23,9 @@ void xml_put(FILE *to, const char *text, size_t max_bytes);
 
 /* Columns of a font of one width that @text takes as xml_put() writes it; at most @max. */
 size_t xml_columns(const char *text, size_t max);
+
+/* Is what fits @columns, as xml_put() writes it, ASCII, whose columns a font of one width keeps? */
+bool xml_is_ascii(const char *text, size_t columns);
 
 /* Write what fits @columns of a font of one width, cut with "..". */
 void xml_put_columns(FILE *to, const char *text, size_t columns);

@@ -206,6 +206,12 @@ class SvgCase(unittest.TestCase):
                     return rect.width && text.left >= rect.left && text.right <= rect.right && rect.right <= innerWidth;
                 })()""", "the details to be inside their box and the window")
                 keep_screenshots(page, "svg-wide" + "".join(options))
+        path = os.path.join(self.folder.name, "image.svg")
+        with open(self.make(wide), encoding="utf-8") as file, open(path, "w", encoding="utf-8") as to:
+            to.write(file.read().split("<script>", 1)[0] + "</svg>")
+        with self.browser.open(path) as page:
+            self.assertEqual(page.evaluate(inside), 0, "without the script")
+            self.assertGreater(page.count("text[textLength]"), 3)
 
     def test_hostile_names_are_text(self):
         for options in ((), ("--inverted",), ("--colors", "object")):

@@ -102,6 +102,9 @@ static void long_text_ends_in_dots(void **state)
 	}
 	assert_int_equal(xml_columns("a\n\xe6\xbc\xa2", 100), 7);
 	assert_int_equal(xml_columns("main", 3), 3);
+	assert_true(xml_is_ascii("a\n\xff", 100)); /* both are escaped */
+	assert_false(xml_is_ascii("a\xe6\xbc\xa2", 2));
+	assert_true(xml_is_ascii("ab\xe6\xbc\xa2", 2));
 }
 
 static void numbers_have_separators(void **state)
