@@ -192,6 +192,7 @@ class OneProfile(HtmlCase):
             for width in (1280, 420):
                 with self.open(width=width, dark=dark) as page:
                     self.assertEqual(page.evaluate("document.documentElement.dataset.theme"), "dark" if dark else "light")
+                    self.assertEqual(page.count("main > section"), 1)  # the others are made when they are asked for
                     for key, view in enumerate(("flame", "icicle", "sandwich", "functions", "processes", "run"), 1):
                         page.press(str(key))
                         page.wait(f"fpless.app.state.view === '{view}'")

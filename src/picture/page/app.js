@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page: what is chosen, in the address too; search, keys, and what is said of the frame under the pointer.
 
-const NOTHING_CHOSEN = { view: "flame", zoom: 0, q: "", process: "", stop: "", found: "", class: "", time: "", color: "object", width: "", fn: -1, theme: "" };
+const NOTHING_CHOSEN = { view: "flame", zoom: 0, q: "", process: "", stop: "", found: "", class: "", time: "", color: "object", width: "", theme: "" };
 const FILTERS = ["process", "stop", "found", "class", "time"];
 const PROCESSES_LISTED = 300;
 
@@ -10,24 +10,9 @@ class App {
 		this.model = model;
 		this.colors = new Colors(model);
 		this.matched = null;
-		const own = [
-			["flame", "Flame graph", new GraphView(this, false)],
-			["icicle", "Icicle", new GraphView(this, true)],
-			["sandwich", "Callers & callees", new SandwichView(this)],
-			...(model.diff ? [
-				["functions", "Functions", new DiffFunctionsView(this)],
-				["run", "Sides", new SidesView(this)],
-			] : [
-				["functions", "Functions", new FunctionsView(this)],
-				["processes", "Processes", new ProcessesView(this)],
-				["run", "Run", new RunView(this)],
-			]),
-		];
-		if (model.trees.length > 1)
-			own.unshift(["compare", "Compare", new CompareView(this)]);
-		this.views = own;
+		this.tabs = new Tabs(this, byId("main"));
 		this.colorModes = model.diff ? [["change", "by change"], ...COLOR_MODES] : COLOR_MODES;
-		this.initial = { ...NOTHING_CHOSEN, view: model.run.inverted ? "icicle" : own[0][0],
+		this.initial = { ...NOTHING_CHOSEN, ...this.tabs.state, view: model.run.inverted ? "icicle" : this.tabs.list[0].key,
 			color: model.diff ? "change" : model.run.by_origin ? "found" : this.colors.usual(), width: model.diff ? SIDES[model.diff.wide_by] : "" };
 		this.state = { ...this.initial };
 		this.build();
@@ -48,7 +33,7 @@ class App {
 	}
 
 	view() {
-		return this.views.find(([key]) => key === this.state.view)[2];
+		return this.tabs.view(this.state.view);
 	}
 
 	filter() {
@@ -74,8 +59,6 @@ class App {
 			...(model.diff ? [el("p", { class: "headline" }, readable(model.diff.headline))] : []),
 			el("button", { class: "icon", title: "Light or dark (d)", "aria-label": "Light or dark", onclick: () => this.toggleTheme() }, "◐"),
 			el("button", { class: "icon", title: "Keys (?)", "aria-label": "Keys", onclick: () => this.toggleHelp() }, "?"));
-		this.tabs = this.views.map(([key, title], i) => el("button", { role: "tab", "data-view": key, title: `${title} (${i + 1})`,
-			onclick: () => this.set({ view: key }) }, title));
 		this.selects = {
 			process: this.select("process", "Process: all", this.processChoices()),
 			stop: this.select("stop", "Walk ended: any way", this.stopChoices()),
@@ -90,10 +73,10 @@ class App {
 		this.search = el("input", { type: "search", placeholder: "Search (/): a pattern", "aria-label": "Search", title: "A regular expression; lower case finds both cases",
 			spellcheck: "false", oninput: () => this.typed() });
 		this.searched = el("output", { class: "searched" });
-		byId("tools").replaceChildren(el("div", { class: "tabs", role: "tablist" }, this.tabs),
+		byId("tools").replaceChildren(this.tabs.element,
 			el("div", { class: "filters" }, Object.values(this.selects), el("button", { class: "reset", onclick: () => this.resetFilters() }, "All samples")),
 			el("div", { class: "find" }, this.search, this.searched));
-		byId("main").replaceChildren(...this.views.map(([, , view]) => view.element));
+		byId("loading").remove();
 		if (model.times) {
 			this.strip = new TimeStrip(this, model.times);
 			byId("time").replaceChildren(...this.strip.parts);
@@ -177,7 +160,7 @@ class App {
 
 	apply(changes) {
 		const before = this.state, state = this.state = { ...before, ...changes }, { model } = this;
-		if (!this.views.some(([key]) => key === state.view))
+		if (!this.tabs.has(state.view))
 			state.view = this.initial.view;
 		if (!this.colorModes.some(([key]) => key === state.color))
 			state.color = this.initial.color;
@@ -207,10 +190,7 @@ class App {
 
 	showControls() {
 		const { state } = this;
-		this.views.forEach(([key, , view], i) => {
-			view.element.hidden = key !== state.view;
-			this.tabs[i].setAttribute("aria-selected", String(key === state.view));
-		});
+		this.tabs.bring(state.view);
 		for (const [key, select] of Object.entries(this.selects)) {
 			if (state[key] && ![...select.options].some((option) => option.value === state[key]))
 				select.append(el("option", { value: state[key] }, state[key]));
@@ -385,7 +365,7 @@ class App {
 
 	keys() {
 		return [
-			...this.views.map(([key, title], i) => [String(i + 1), title, () => this.set({ view: key })]),
+			...this.tabs.list.slice(0, 9).map(({ key, title }, i) => [String(i + 1), title, () => this.set({ view: key })]),
 			["/", "search", () => { this.search.focus(); this.search.select(); }],
 			["Escape", "leave the search, then clear it, then zoom out", () => this.escape()],
 			["Backspace", "zoom out by one frame", () => this.set({ zoom: this.model.tree.parent[this.state.zoom] })],

@@ -134,7 +134,7 @@ class TimeStrip {
 
 	show() {
 		const { app, times } = this, { model } = app;
-		byId("time").hidden = ["processes", "run"].includes(app.state.view);
+		byId("time").hidden = app.tabs.find(app.state.view).strip === false;
 		this.density = times.densities(model.tree, model.groups.select(app.filter(), model.keys), app.matched);
 		this.draw();
 	}
