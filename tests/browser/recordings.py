@@ -14,7 +14,7 @@ META = {"type": "meta", "format": 1, "event": "cpu-clock", "period_ns": 10101010
 
 class Recording:
     """Stacks are written from the root to the leaf: "main", "work@/lib/libwork.so", "leaf!fp" (found by a frame-pointer
-    step), "[k]sys_read" (kernel code)."""
+    step), "[k]sys_read" (kernel code), "main+inner+innermost" (two inlined in main)."""
 
     def __init__(self, argv=None):
         self.meta = dict(META, argv=argv or META["argv"])
@@ -26,7 +26,9 @@ class Recording:
         name, _, path = text.partition("@")
         path = path or "/usr/bin/app"
         vaddr = self.places.setdefault((name, path), 0x1000 + 0x100 * len(self.places))
-        return {"object": path, "build_id": "", "vaddr": hex(vaddr + 0x10), "symbol": name, "offset": 0x10, "origin": origin or "cfi"}
+        name, *inlined = name.split("+")
+        frame = {"object": path, "build_id": "", "vaddr": hex(vaddr + 0x10), "symbol": name, "offset": 0x10, "origin": origin or "cfi"}
+        return dict(frame, inlined=[{"symbol": each} for each in inlined[::-1]]) if inlined else frame
 
     def kernel_frame(self, text):
         address = 0xffffffff81000000 + 0x100 * (len(self.places) + 1)

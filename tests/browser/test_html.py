@@ -225,6 +225,44 @@ class OneProfile(HtmlCase):
             self.assertIsNone(page.evaluate("window.evil"))
 
 
+class LongNamesAndInlined(HtmlCase):
+    NAMES = [f"std::vector<some::rather::long::type::of::a::template, std::allocator<char>>::{end}" for end in ("push_back", "pop_back")]
+
+    @classmethod
+    def make(cls):
+        recording = Recording()
+        recording.add(70, ["main+turn", cls.NAMES[0]])
+        return recording.add(30, ["main+turn", cls.NAMES[1]])
+
+    def test_the_end_of_a_name_is_seen(self):
+        with self.open("view=icicle", width=520) as page:
+            for name in self.NAMES:
+                label = page.evaluate(f"document.querySelector(`g.frame[name='{name}'] .d3-flame-graph-label`).textContent")
+                self.assertRegex(label, "^std::.*….*::" + name.rsplit("::", 1)[1] + "$")
+            # none is wider than its frame
+            self.assertEqual(page.evaluate("""[...document.querySelectorAll('.d3-flame-graph-label')]
+                .filter(label => label.scrollWidth > label.clientWidth).map(label => label.textContent)"""), [])
+            page.resize(1280, 800)
+            page.wait(f"[...document.querySelectorAll('.d3-flame-graph-label')].some(label => label.textContent === {self.NAMES[0]!r})")
+            page.resize(520, 800)
+            page.press("3")
+            self.wait_text(page, ".choices", "::push_back")
+            self.keep(page, "html-long-names")
+
+    def test_characters_of_two_halves_stay_whole(self):
+        with self.open() as page:
+            self.assertEqual(page.evaluate("fpless.app.ruler.fit('🔥'.repeat(60), 300).replace(/🔥/gu, '')"), "…")
+            self.assertEqual(page.evaluate("fpless.app.ruler.fit('name', 0)"), "…")
+
+    def test_inlined_frames_are_marked(self):
+        with self.open() as page:
+            marked = page.evaluate("[...document.querySelectorAll('g.inlined')].map(g => g.getAttribute('name'))")
+            self.assertEqual(marked, ["turn"])
+            self.wait_text(page, ".legend", "inlined")
+            self.assertNotEqual(page.evaluate("getComputedStyle(document.querySelector('g.inlined rect')).strokeDasharray"), "none")
+            self.keep(page, "html-inlined")
+
+
 class FewSamples(HtmlCase):
     @classmethod
     def make(cls):

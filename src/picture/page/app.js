@@ -9,6 +9,7 @@ class App {
 	constructor(model) {
 		this.model = model;
 		this.colors = new Colors(model);
+		this.ruler = new Ruler(`12px ${getComputedStyle(document.body).fontFamily}`);
 		this.matched = null;
 		this.tabs = new Tabs(this, byId("main"));
 		this.colorModes = model.diff ? [["change", "by change"], ...COLOR_MODES] : COLOR_MODES;
@@ -358,7 +359,7 @@ class App {
 			return;
 		}
 		const [heading, lines] = this.describe(tree, node);
-		status.replaceChildren(el("b", {}, shorten(heading, 300)), el("span", {}, lines.join(" · ")));
+		status.replaceChildren(el("b", {}, this.ruler.fit(heading, innerWidth * 0.5)), el("span", {}, lines.join(" · ")));
 	}
 
 	// Keys.

@@ -81,6 +81,44 @@ function lastPart(path) {
 	return path.startsWith("[") ? path : path.slice(path.lastIndexOf("/") + 1);
 }
 
+// The first and the last characters of @text, @length with the dots between them: what tells names apart is at the end more
+// often than at the beginning.
+function shorten(text, length) {
+	if (text.length <= length)
+		return text;
+	const head = Math.floor((length - 1) * 0.4), tail = Math.max(0, length - 1 - head);
+	// no half of a pair
+	return text.slice(0, head).replace(/[\ud800-\udbff]$/, "") + "…" + text.slice(text.length - tail).replace(/^[\udc00-\udfff]/, "");
+}
+
+// What texts take in pixels, in one font.
+class Ruler {
+	constructor(font) {
+		this.canvas = document.createElement("canvas").getContext("2d");
+		this.canvas.font = font;
+		this.widths = new Map();
+	}
+
+	width(text) {
+		let width = this.widths.get(text);
+		if (width === undefined)
+			this.widths.set(text, width = this.canvas.measureText(text).width);
+		return width;
+	}
+
+	// As much of both ends of @text as @room pixels have room for.
+	fit(text, room) {
+		const width = this.width(text);
+		if (width <= room)
+			return text;
+		let length = Math.max(1, Math.floor(text.length * room / width)), short;
+		do
+			short = shorten(text, length--);
+		while (length > 1 && this.canvas.measureText(short).width > room);
+		return short;
+	}
+}
+
 // 32 bits that spread (FNV-1a).
 function hash(text) {
 	let value = 0x811c9dc5;

@@ -2,7 +2,8 @@
 // A tree as a flame graph or an icicle, drawn by d3-flame-graph. It gets the frames that can be seen, and gets others when
 // the reader zooms: a tree may have a hundred times as many.
 
-const FRAMES_MAX = 2500, FRAME_HEIGHT = 20, MIN_PX = 1;
+const FRAMES_MAX = 2500, FRAME_HEIGHT = 20, MIN_PX = 1, LABEL_PADDING = 8;
+const LABELLED_PX = 35; // d3-flame-graph shows no label of a narrower frame
 
 // Nodes as d3-flame-graph has them, but with our ids: so it moves the frames that stay.
 function Node() {}
@@ -26,11 +27,22 @@ class Flame {
 		place.addEventListener("mousemove", (event) => this.moved(event));
 		place.addEventListener("mouseleave", () => this.hover(-1));
 		place.addEventListener("keydown", (event) => this.pressed(event));
+		const flame = this;
+		// for a label d3-flame-graph calls it with the element of the label, else of no element
+		function nameOrLabel(node) {
+			return this instanceof HTMLElement ? flame.label(node) : app.nameOf(flame.tree, node.data.i);
+		}
 		this.chart = flamegraph().cellHeight(FRAME_HEIGHT).inverted(Boolean(options.inverted)).resetHeightOnZoom(true)
 			.transitionDuration(motionIsReduced() ? 0 : 200)
 			.tooltip(Object.assign(() => 0, { show: () => 0, hide: () => 0 }))
-			.getName((d) => app.nameOf(this.tree, d.data.i))
+			.getName(nameOrLabel)
 			.setColorMapper((d) => app.colorOf(this.tree, d.data.i));
+	}
+
+	// As much of the name of @node as its frame has room for.
+	label(node) {
+		const width = (node.x1 - node.x0) * this.chart.width();
+		return width < LABELLED_PX ? "" : this.app.ruler.fit(this.app.nameOf(this.tree, node.data.i), width - LABEL_PADDING);
 	}
 
 	node(event) {
@@ -213,7 +225,7 @@ class Flame {
 			const rect = frame.firstChild, object = frame.lastChild;
 			if (!rect.hasAttribute("width")) {
 				rect.setAttribute("width", object.getAttribute("width"));
-				object.firstChild.textContent = this.app.nameOf(this.tree, frame.__data__.data.i);
+				object.firstChild.textContent = this.label(frame.__data__);
 			}
 		}
 	}
@@ -232,6 +244,8 @@ class Flame {
 				classes.push("fade");
 			if (i === this.selected)
 				classes.push("selected");
+			if (tree.found[i] & FOUND_INLINED)
+				classes.push("inlined");
 			if (matched && matched[tree.fn[i]])
 				classes.push("matched");
 			if (this.options.marks)

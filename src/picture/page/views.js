@@ -33,16 +33,15 @@ function breadcrumbs(app, tree, node, onZoom) {
 			i ? shorten(app.model.name(tree.fn[i]), 40) : "all " + samples(tree.total[0])));
 }
 
-function shorten(text, length) {
-	return text.length > length ? text.slice(0, length - 1) + "…" : text;
-}
-
 function legend(app, tree) {
-	return (app.state.color === "change" ? app.model.diff.legend(app.colors) : app.colors.legend(tree)).map(([color, text]) => {
+	const keys = (app.state.color === "change" ? app.model.diff.legend(app.colors) : app.colors.legend(tree)).map(([color, text]) => {
 		const swatch = el("i", {});
 		swatch.style.background = color;
 		return el("span", { class: "key" }, swatch, text);
 	});
+	if (tree.found.some((found) => found & FOUND_INLINED))
+		keys.push(el("span", { class: "key" }, el("i", { class: "inlined" }), el("em", {}, "inlined")));
+	return keys;
 }
 
 // What the file does not show, said where it is missing.
@@ -82,9 +81,10 @@ class SandwichView {
 				(!wanted || app.model.name(fn).toLowerCase().includes(wanted)))
 				found.push(fn);
 		found.sort((a, b) => total[b] - total[a] || a - b);
+		const room = this.choices.clientWidth - 100; // beside the share
 		this.choices.replaceChildren(...found.slice(0, 200).map((fn) =>
 			el("button", { class: fn === app.state.fn ? "here" : "", onclick: () => app.openSandwich(fn), title: app.model.name(fn) },
-				el("b", {}, percent(total[fn], app.model.shown)), shorten(app.model.name(fn), 200))));
+				el("b", {}, percent(total[fn], app.model.shown)), app.ruler.fit(app.model.name(fn), room))));
 		if (found.length > 200)
 			this.choices.append(el("p", { class: "note" }, `and ${plural(found.length - 200, "function")} of fewer samples`));
 		return found;
