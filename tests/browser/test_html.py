@@ -164,7 +164,12 @@ class OneProfile(HtmlCase):
             page.wait("fpless.app.state.stop === 'fp_end'")
             page.settle()
             self.assertEqual(self.frames(page), sorted(["all", "worker", "start", "jitted", "lex"]))
-            page.press("a")
+            # they are chosen in Run alone, and seen wherever they count
+            self.assertEqual(page.count("#tools select[data-filter=stop], #tools select[data-filter=found]"), 0)
+            self.wait_text(page, ".chip", "Walk ended: fp_end 4.00 %")
+            self.keep(page, "html-chip")
+            page.click(".chip")
+            page.wait("!fpless.app.state.stop && !document.querySelector('.chip')")
             page.evaluate("""(() => {
                 const select = document.querySelector('select[data-filter=found]');
                 select.value = 'has:2';
@@ -247,6 +252,7 @@ class LongNamesAndInlined(HtmlCase):
             page.resize(520, 800)
             page.press("3")
             self.wait_text(page, ".choices", "::push_back")
+            self.assertLessEqual(page.evaluate("Math.max(...[...document.querySelectorAll('.sandwich *')].map(e => e.getBoundingClientRect().right))"), 520)
             self.keep(page, "html-long-names")
 
     def test_characters_of_two_halves_stay_whole(self):

@@ -3,6 +3,7 @@
 
 const NOTHING_CHOSEN = { view: "flame", zoom: 0, q: "", process: "", stop: "", found: "", class: "", time: "", color: "object", width: "", theme: "" };
 const FILTERS = ["process", "stop", "found", "class", "time"];
+const RUN_FILTERS = { stop: "Walk ended", found: "Frames found" }; // chosen in the tab Run, shown in all
 const PROCESSES_LISTED = 300;
 
 class App {
@@ -71,11 +72,12 @@ class App {
 		if (model.diff)
 			this.selects.width = el("select", { "aria-label": "Widths", title: "Frames are as wide as (w)", onchange: (event) => this.set({ width: event.target.value }) },
 				SIDES.map((value) => el("option", { value }, "Width " + value)));
+		this.chips = el("span", { class: "chips" });
 		this.search = el("input", { type: "search", placeholder: "Search (/): a pattern", "aria-label": "Search", title: "A regular expression; lower case finds both cases",
 			spellcheck: "false", oninput: () => this.typed() });
 		this.searched = el("output", { class: "searched" });
 		byId("tools").replaceChildren(this.tabs.element,
-			el("div", { class: "filters" }, Object.values(this.selects), el("button", { class: "reset", onclick: () => this.resetFilters() }, "All samples")),
+			el("div", { class: "filters" }, Object.entries(this.selects).filter(([key]) => !RUN_FILTERS[key]).map(([, select]) => select), this.chips, el("button", { class: "reset", onclick: () => this.resetFilters() }, "All samples")),
 			el("div", { class: "find" }, this.search, this.searched));
 		byId("loading").remove();
 		if (model.times) {
@@ -200,6 +202,9 @@ class App {
 				select.hidden = state.view === "compare" || select.options.length < 3;
 			select.classList.toggle("on", FILTERS.includes(key) && Boolean(state[key]));
 		}
+		this.chips.replaceChildren(...Object.entries(RUN_FILTERS).filter(([key]) => state[key]).map(([key, text]) =>
+			el("button", { class: "chip", title: "Take this filter away", onclick: () => this.set({ [key]: "", zoom: 0 }) },
+				`${text}: ${this.selects[key].selectedOptions[0].textContent}`)));
 		byId("tools").querySelector(".reset").hidden = !this.model.filtered;
 		if (this.search !== document.activeElement)
 			this.search.value = state.q;

@@ -308,15 +308,15 @@ class RunView {
 		]));
 	}
 
-	// How often each of @keys was met, as filters.
-	tally(title, text, keys, countsOf, filter, explain) {
+	// How often each of @keys was met, as filters. @select: the same as a choice of one, with those that are no key.
+	tally(title, text, keys, countsOf, filter, select) {
 		const { app } = this;
 		const rows = keys.map(([key, meaning], i) => [key, meaning, countsOf(i)]).filter(([, , samples]) => samples)
 			.sort((a, b) => b[2] - a[2]);
 		return this.card(title, el("p", { class: "note" }, text), rows.length ? el("table", { class: "tally" }, el("tbody", {}, rows.map(([key, meaning, samples]) =>
 			el("tr", { tabindex: 0, onclick: () => app.set({ ...filter(key), view: "flame", zoom: 0 }) },
 				el("td", { class: "number" }, share(samples, app.model.samples)), el("td", { class: "number" }, count(samples)),
-				el("td", {}, el("b", {}, key)), el("td", {}, explain ? meaning : ""))))) : el("p", {}, "None."));
+				el("td", {}, el("b", {}, key)), el("td", {}, meaning))))) : el("p", {}, "None."), select);
 	}
 
 	groupsWith(test) {
@@ -333,13 +333,13 @@ class RunView {
 		this.element.replaceChildren(
 			this.books(), this.environment(),
 			this.tally("How walks ended", "Samples by the reason their user stack ends. A click shows them.",
-				keys.stops, (i) => this.groupsWith((g) => groups.stop[g] === i), (key) => ({ stop: key }), true),
+				keys.stops, (i) => this.groupsWith((g) => groups.stop[g] === i), (key) => ({ stop: key }), app.selects.stop),
 			this.tally("How frames were found", "Samples with at least one frame found that way; of several, each counts. A click shows them.",
 				keys.origins, (i) => this.groupsWith((g) => groups.origins[g] & 1 << i),
-				(key) => ({ found: "has:" + keys.origins.findIndex(([name]) => name === key) }), true),
+				(key) => ({ found: "has:" + keys.origins.findIndex(([name]) => name === key) }), app.selects.found),
 			keys.classes.length && groups.class.some((value) => value >= 0) ?
 				this.tally("What frame pointers are worth", "Samples by the class of their frame-pointer walk.", keys.classes,
-					(i) => this.groupsWith((g) => groups.class[g] === i), (key) => ({ class: key }), true) : "",
+					(i) => this.groupsWith((g) => groups.class[g] === i), (key) => ({ class: key })) : "",
 			this.card("What it cost", this.list([
 				["in the kernel, per sample", books.bpf_runs ? count(books.bpf_ns / books.bpf_runs) + " ns" : ""],
 				["CPU time of fpless", books.user_cpu_ms === undefined ? "" : duration(books.user_cpu_ms)],
