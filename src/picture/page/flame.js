@@ -41,8 +41,8 @@ class Flame {
 
 	// As much of the name of @node as its frame has room for.
 	label(node) {
-		const width = (node.x1 - node.x0) * this.chart.width();
-		return width < LABELLED_PX ? "" : this.app.ruler.fit(this.app.nameOf(this.tree, node.data.i), width - LABEL_PADDING);
+		const width = (node.x1 - node.x0) * this.chart.width(), name = this.app.nameOf(this.tree, node.data.i);
+		return width < LABELLED_PX ? name : this.app.ruler.fit(name, width - LABEL_PADDING);
 	}
 
 	node(event) {
