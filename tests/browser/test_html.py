@@ -269,6 +269,46 @@ class LongNamesAndInlined(HtmlCase):
             self.keep(page, "html-inlined")
 
 
+class Colours(HtmlCase):
+    """What frames are coloured by at first."""
+
+    @classmethod
+    def make(cls):
+        return Recording().add(100, ["main"])
+
+    def check_mode(self, recording, mode, name):
+        path = page_of(FPLESS, recording, self.folder.name, name=name)
+        with self.open(path=path) as page:
+            self.assertEqual(page.evaluate("fpless.app.state.color"), mode)
+            self.keep(page, f"html-colours-{name}")
+            return page.evaluate("[...document.querySelectorAll('.legend .key')].map(e => e.textContent)")
+
+    def test_objects_that_are_several(self):
+        two = Recording().add(70, ["main", "work"]).add(100, ["main", "a" + LIBC, "b" + LIBC])
+        self.assertEqual(self.check_mode(two, "object", "objects"), ["libc.so.6", "app"])
+
+    def test_one_object_with_packages(self):
+        go = Recording().add(50, ["main.main", "net/http.(*conn).serve", "runtime.mallocgc"])
+        go.add(40, ["main.main", "net/http.(*conn).serve"]).add(10, ["main.main", "a" + LIBC])
+        self.assertEqual(self.check_mode(go, "package", "packages"), ["runtime", "net/http", "no package"])
+
+    def test_one_object_without_packages(self):
+        c = Recording().add(50, ["main", "parse", "lex.constprop.0"]).add(50, ["main", "run", "a" + LIBC])
+        self.assertEqual(self.check_mode(c, "name", "names"), [])
+
+    def test_packages_of_names(self):
+        names = {
+            "std::vector<int>::push_back(int&&)": "std", "<alloc::vec::Vec<T> as core::ops::Drop>::drop": "alloc", "main": "",
+            "net/http.(*conn).serve": "net/http", "github.com/x/y.v2/z.F": "github.com/x/y.v2/z", "runtime.mallocgc": "runtime",
+            "java.util.HashMap.get": "java.util", "java/util/HashMap.get": "java/util", "foo.constprop.0": "", "foo.part.0.cold": "",
+            "void f<a::b>(c::d)": "", "operator/": "", "[libx.so+0x40]": "", "fmt.(*pp).free": "fmt", "": "",
+        }
+        with self.open() as page:
+            for name, package in names.items():
+                page.evaluate(f"fpless.app.model.names[fpless.app.model.nameOf[0]] = {name!r}")
+                self.assertEqual(page.evaluate("fpless.app.colors.use('package', false), fpless.app.colors.thingOf(0)"), package, name)
+
+
 class FewSamples(HtmlCase):
     @classmethod
     def make(cls):

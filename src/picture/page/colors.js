@@ -6,38 +6,90 @@ const COLOR_MODES = [
 	["kind", "by kind of code"],
 	["found", "by how it was found"],
 	["name", "by name"],
+	["package", "by package"],
 ];
 // Hues that tell objects apart, none near that of kernel code: what ran most has the first.
 const HUES = [250, 150, 310, 195, 110, 20, 280, 85, 225, 130, 340, 170];
 const KERNEL_HUE = 55;
+// Where one object has more than this of all frames, its colour tells nothing.
+const ONE_OBJECT = 0.8;
 const FOUND_HUES = [150, 245, 40, 310]; // cfi, cfi_user, fp, synth
+
+// What a compiler puts behind names, and its languages have no dots in.
+const VARIANT = /\.(?:constprop|isra|part|cold|lto_priv|llvm|clone)\b.*$/;
+
+// "std" of std::sort, "core" of <core::str::Chars as X>::next, "net/http" of net/http.(*conn).serve, "java.util" of
+// java.util.HashMap.get; "": of names that say no package.
+function packageOf(name) {
+	const scope = /^[<&*]*(?:(?:dyn|mut) )?([A-Za-z_]\w*)::/.exec(name);
+	if (scope)
+		return scope[1];
+	const folders = /^[\w.~%@-]+(?:\/[\w.~%@-]+)*\//.exec(name), rest = name.slice(folders ? folders[0].length : 0).replace(VARIANT, "");
+	const own = folders ? /^[\w~-]+(?=\.)/.exec(rest) : /^[A-Za-z_]\w*(?:\.[a-z_]\w*)*(?=\.[A-Z])|^[A-Za-z_]\w*(?=\.[\w(])/.exec(rest);
+	if (!own)
+		return "";
+	if (!folders)
+		return own[0];
+	return /^[A-Z]/.test(own[0]) ? folders[0].slice(0, -1) : folders[0] + own[0]; // a class of Java, or the last part of Go's
+}
 
 class Colors {
 	constructor(model) {
 		this.model = model;
 		this.cache = new Map();
-		this.hues = Colors.huesOf(model);
+		this.hues = Colors.huesOf(model, (fn) => lastPart(model.object(fn)));
 	}
 
-	// A hue for each object, by the last part of its path.
-	static huesOf(model) {
+	// A hue for each thing that @of(function) names, an object by the last part of its path.
+	static huesOf(model, of) {
 		const weights = new Map();
 		for (let fn = 0; fn < model.nrFunctions; fn++) {
-			const object = lastPart(model.object(fn));
-			if (object && model.kindOf[fn] !== KIND_KERNEL)
-				weights.set(object, (weights.get(object) || 0) + model.exactSelf[fn]);
+			const thing = model.kindOf[fn] === KIND_KERNEL ? "" : of(fn);
+			if (thing)
+				weights.set(thing, (weights.get(thing) || 0) + model.exactSelf[fn]);
 		}
 		return new Map([...weights].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1))
-			.map(([object], i) => [object, HUES[i % HUES.length]]));
+			.map(([thing], i) => [thing, HUES[i % HUES.length]]));
 	}
 
-	// Of other tools there may be no objects to tell colours by.
+	// What share of all frames the most frequent thing that @of(function) names has, and those that it names none of.
+	shares(of) {
+		const { model } = this, weights = new Map();
+		let all = 0;
+		for (let fn = 0; fn < model.nrFunctions; fn++)
+			if (model.kindOf[fn] !== KIND_LABEL && model.exactTotal[fn] * 2000 >= model.samples) {
+				const thing = of(fn);
+				weights.set(thing, (weights.get(thing) || 0) + model.exactTotal[fn]);
+				all += model.exactTotal[fn];
+			}
+		const none = weights.get("") || 0;
+		weights.delete("");
+		return { most: all ? Math.max(0, ...weights.values()) / all : 0, none: all ? none / all : 1 };
+	}
+
+	// By object, if there are objects that colours tell apart; else by package, if names say their packages; else by name.
 	usual() {
-		return this.hues.size ? "object" : "name";
+		const { model } = this, kernel = (fn) => model.kindOf[fn] === KIND_KERNEL;
+		const objects = this.shares((fn) => kernel(fn) ? "kernel" : model.object(fn));
+		if (this.hues.size && objects.most <= ONE_OBJECT)
+			return "object";
+		const packages = this.shares((fn) => kernel(fn) ? "kernel" : packageOf(model.name(fn)));
+		return packages.most <= ONE_OBJECT && packages.none <= 0.5 ? "package" : "name";
 	}
 
-	objectShade(object, vary) {
-		return object ? this.shade(0.075, this.hues.get(lastPart(object)), vary) : this.shade(0.03, 100, vary);
+	// The hues of packages are made when they are asked for: thousands of names are read for it.
+	get packageHues() {
+		const { model } = this;
+		return this.huesOfPackages ||= Colors.huesOf(model, (fn) => model.kindOf[fn] === KIND_LABEL ? "" : packageOf(model.name(fn)));
+	}
+
+	// The object of a function, or its package, as the mode has it.
+	thingOf(fn) {
+		return this.mode === "package" ? packageOf(this.model.name(fn)) : lastPart(this.model.object(fn));
+	}
+
+	thingShade(thing, vary) {
+		return thing ? this.shade(0.075, (this.mode === "package" ? this.packageHues : this.hues).get(thing), vary) : this.shade(0.03, 100, vary);
 	}
 
 	use(mode, dark) {
@@ -69,7 +121,7 @@ class Colors {
 			return this.shade(0.10, KERNEL_HUE, vary);
 		if (this.mode === "kind")
 			return found & FOUND_INLINED ? this.shade(0.07, 150, vary) : this.shade(0.08, 250, vary);
-		return this.objectShade(model.object(fn), vary);
+		return this.thingShade(this.thingOf(fn), vary);
 	}
 
 	of(fn, found) {
@@ -90,21 +142,21 @@ class Colors {
 				[this.shade(0.10, KERNEL_HUE, 0.5), "kernel"], [this.shade(0.012, 260, 0.5), "task"]];
 		if (this.mode === "found")
 			return model.keys.origins.map(([, text], i) => [this.shade(i > 1 ? 0.13 : 0.07, FOUND_HUES[i], 0.5), text]);
-		// the objects that hold most of what ran
+		// the objects, or packages, that hold most of what ran
 		const weights = new Map();
+		const self = new Float64Array(model.nrFunctions);
 		for (let i = 1; i < tree.nr; i++)
-			if (tree.self[i] && model.kindOf[tree.fn[i]] !== KIND_LABEL) {
-				const name = model.kindOf[tree.fn[i]] === KIND_KERNEL ? "kernel" : lastPart(model.object(tree.fn[i])) || "no object";
-				const entry = weights.get(name);
+			self[tree.fn[i]] += tree.self[i];
+		for (let fn = 0; fn < model.nrFunctions; fn++)
+			if (self[fn] && model.kindOf[fn] !== KIND_LABEL) {
+				const kernel = model.kindOf[fn] === KIND_KERNEL, thing = kernel ? "kernel" : this.thingOf(fn), key = (kernel ? "k" : "u") + thing;
+				const entry = weights.get(key);
 				if (entry)
-					entry.self += tree.self[i];
+					entry.self += self[fn];
 				else
-					weights.set(name, { self: tree.self[i], fn: tree.fn[i] });
+					weights.set(key, { self: self[fn], kernel, thing });
 			}
-		return [...weights].sort((a, b) => b[1].self - a[1].self).slice(0, 8).map(([name, { fn }]) => {
-			if (name === "kernel")
-				return [this.shade(0.10, KERNEL_HUE, 0.5), name];
-			return [this.objectShade(model.object(fn), 0.5), name];
-		});
+		return [...weights.values()].sort((a, b) => b.self - a.self).slice(0, 8).map(({ kernel, thing }) =>
+			[kernel ? this.shade(0.10, KERNEL_HUE, 0.5) : this.thingShade(thing, 0.5), thing || "no " + this.mode]);
 	}
 }
