@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "picture/call_groups.h"
 #include "picture/html_parts.h"
+#include "picture/html_threads.h"
 #include "picture/html_time.h"
 #include "picture/picture_options.h"
 #include "view/books.h"
@@ -26,7 +27,8 @@ struct page {
 	struct call_functions functions;
 	struct call_groups groups;
 	struct call_tree trees[FLAME_SIDES]; /* CFI, or whatever there is; frame pointers */
-	struct html_time time;		     /* of one walk alone */
+	struct html_time time;		     /* of one walk alone, as the threads */
+	struct html_threads threads;
 };
 
 static void page_fini(struct page *page)
@@ -37,6 +39,7 @@ static void page_fini(struct page *page)
 	for (unsigned side = 0; side < FLAME_SIDES; side++)
 		call_tree_fini(&page->trees[side]);
 	html_time_fini(&page->time);
+	html_threads_fini(&page->threads);
 	html_parts_fini(&page->parts);
 }
 
@@ -86,9 +89,12 @@ static void make_trees(struct page *page)
 
 		call_tree_make(&page->paths, &page->functions, &tree_options, &page->trees[side]);
 	}
-	if (!page->pair)
-		html_time_make(page->recording, page->groups.of_stacks, &page->trees[0],
-			       HTML_NODES_MAX, &page->time);
+	if (page->pair)
+		return;
+	html_time_make(page->recording, page->groups.of_stacks, &page->trees[0], HTML_NODES_MAX,
+		       &page->time);
+	html_threads_make(page->recording, page->groups.of_stacks, &page->trees[0], &page->time,
+			  HTML_NODES_MAX, &page->paths, &page->threads);
 }
 
 /* @value, or -1 where it is not known. */
@@ -169,6 +175,7 @@ static void write_all(struct page *page, FILE *to)
 		html_parts_write_tree(&page->parts, &page->trees[1], "fp", true);
 	json_close(json, ']');
 	html_time_write(json, &page->time);
+	html_threads_write(&page->parts, &page->threads);
 	html_parts_write_names(&page->parts);
 	json_close(json, '}');
 	putc('\n', json->to);

@@ -117,7 +117,7 @@ class OneRecording(HtmlCase):
                     page.resize(width - 40, 800)
                     page.wait(f"document.querySelector('{STRIP}').width <= {width - 40} * devicePixelRatio")
                     self.keep(page, f"time-{'dark' if dark else 'light'}-{width}")
-                    page.press("6")
+                    page.press("7")
                     page.wait("document.getElementById('time').hidden")
 
     def test_without_times_there_is_no_strip(self):

@@ -13,6 +13,7 @@
 #include "picture/call_tree.h"
 #include "picture/html_data.h"
 #include "picture/html_parts.h"
+#include "picture/html_threads.h"
 #include "picture/html_time.h"
 #include "picture/walk_pair.h"
 #include "recording/verdict_class.h"
@@ -393,6 +394,75 @@ static void moments_are_where_their_stacks_end_slice_by_slice(void **state)
 	}
 }
 
+/* The member "threads" of the page of @made, of @nr_max samples at most. */
+static char *threads_text(struct made *made, size_t nr_max)
+{
+	CLEANUP(html_time_fini) struct html_time time = { 0 };
+	CLEANUP(html_threads_fini) struct html_threads threads = { 0 };
+	CLEANUP(html_parts_fini) struct html_parts parts = { 0 };
+	char *text = NULL;
+	size_t size;
+	FILE *to = open_memstream(&text, &size);
+
+	assert_non_null(to);
+	html_time_make(&made->recording, made->groups.of_stacks, &made->tree, nr_max, &time);
+	html_threads_make(&made->recording, made->groups.of_stacks, &made->tree, &time, nr_max,
+			  &made->paths, &threads);
+	html_parts_init(to, &made->paths, &made->functions, &parts);
+	html_threads_write(&parts, &threads);
+	assert_int_equal(fclose(to), 0);
+	return text;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t length = strlen(text), end_length = strlen(end);
+
+	return length >= end_length && strcmp(text + length - end_length, end) == 0;
+}
+
+static void threads_have_their_samples_in_time(void **state)
+{
+	static const struct recording_event events[] = {
+		{ .time_ns = 500, .stack = 0, .tid = 7 },
+		{ .time_ns = 1000, .stack = 1, .tid = 8, .weight_ns = 1000 },
+		{ .time_ns = 1500, .stack = 0, .tid = 7, .weight_ns = 3000 },
+		{ .time_ns = 2500, .stack = 2, .tid = 7, .weight_ns = 1000 },
+	};
+	static const struct {
+		const char *what;
+		size_t nr_events, nr_max;
+		const char *text;
+	} cases[] = {
+		/* slices are 1000 ns; one sample of each of stacks 0, 1 and 2 has no time */
+		{ "those of most samples first", 4, 100,
+		  "\"pid\":[0,0,0],\"tid\":[0,7,8],\"samples\":[3,3,1],\"parts\":65536,\"usual_ns\":1000,"
+		  "\"nr_timed\":[0,3,1],\"timed\":[0,0,0,65536,0,3000,65536,1,0,32768,1,0],"
+		  "\"untimed\":[0,0,1,0,1,1,0,1,1],\"left_out\":{\"threads\":0,\"samples\":0}}" },
+		{ "no more than so many", 4, 4,
+		  "\"pid\":[0,0],\"tid\":[0,8],\"samples\":[3,1],\"parts\":65536,\"usual_ns\":1000,"
+		  "\"nr_timed\":[0,1],\"timed\":[32768,1,0],"
+		  "\"untimed\":[0,0,1,0,1,1,0,1,1],\"left_out\":{\"threads\":1,\"samples\":3}}" },
+		{ "no threads", 0, 100, "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(made_fini) struct made made;
+		AUTO_FREE char *text = NULL;
+
+		/* stacks: main;a, and main;c;d, which is left out of the tree below c */
+		make("app;main;a 3\napp;main;c;d 2\napp;main;c;e 2\n", 3, 100, &made);
+		made.recording.period_ns = 1000;
+		made.recording.duration_ns = 10000;
+		for (size_t j = 0; j < cases[i].nr_events; j++)
+			assert_int_equal(recording_add_event(&made.recording, &events[j]), 0);
+		text = threads_text(&made, cases[i].nr_max);
+		if (!ends_with(text, cases[i].text) || (text[0] && !cases[i].text[0]))
+			fail_msg("%s: %s", cases[i].what, text);
+	}
+}
+
 static void no_text_of_a_page_holds_a_tag(void **state)
 {
 	CLEANUP(recording_fini) struct recording recording = { 0 };
@@ -424,6 +494,7 @@ int main(void)
 		cmocka_unit_test(beyond_as_many_groups_pids_are_one),
 		cmocka_unit_test(frames_of_both_walks_are_marked),
 		cmocka_unit_test(moments_are_where_their_stacks_end_slice_by_slice),
+		cmocka_unit_test(threads_have_their_samples_in_time),
 		cmocka_unit_test(no_text_of_a_page_holds_a_tag),
 	};
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page: what is chosen, in the address too; search, keys, and what is said of the frame under the pointer.
 
-const NOTHING_CHOSEN = { view: "flame", zoom: 0, q: "", process: "", stop: "", found: "", class: "", time: "", color: "object", width: "", theme: "" };
-const FILTERS = ["process", "stop", "found", "class", "time"];
+const NOTHING_CHOSEN = { view: "flame", zoom: 0, q: "", process: "", thread: "", stop: "", found: "", class: "", time: "", color: "object", width: "", theme: "" };
+const FILTERS = ["process", "thread", "stop", "found", "class", "time"];
 const RUN_FILTERS = { stop: "Walk ended", found: "Frames found" }; // chosen in the tab Run, shown in all
-const PROCESSES_LISTED = 300;
+const PROCESSES_LISTED = 300, THREADS_LISTED = 300;
 
 class App {
 	constructor(model) {
@@ -63,6 +63,7 @@ class App {
 			el("button", { class: "icon", title: "Keys (?)", "aria-label": "Keys", onclick: () => this.toggleHelp() }, "?"));
 		this.selects = {
 			process: this.select("process", "Process: all", this.processChoices()),
+			thread: this.select("thread", "Thread: all", this.threadChoices()),
 			stop: this.select("stop", "Walk ended: any way", this.stopChoices()),
 			found: this.select("found", "Frames found: any way", this.foundChoices()),
 			class: this.select("class", "Class: all", this.classChoices()),
@@ -132,6 +133,13 @@ class App {
 		return choices;
 	}
 
+	threadChoices() {
+		const { threads, samples } = this.model, choices = [];
+		for (let i = 0; threads && i < threads.nr && i < THREADS_LISTED; i++)
+			choices.push([String(i), `${shorten(threads.name(i), 40)} ${percent(threads.counts[i], samples)}`]);
+		return choices;
+	}
+
 	stopChoices() {
 		const { groups, keys, samples } = this.model;
 		return this.sums((i) => groups.stop[i] < 0 ? null : keys.stops[groups.stop[i]][0])
@@ -174,6 +182,8 @@ class App {
 		}
 		if (!model.times || !model.times.during(state.time))
 			state.time = "";
+		if (!model.threads || !model.threads.has(state.thread))
+			state.thread = "";
 		if (FILTERS.some((key) => before[key] !== state[key]))
 			model.weigh(this.filter());
 		if (!(state.zoom > 0 && state.zoom < model.tree.nr && model.tree.total[state.zoom]))
@@ -196,7 +206,7 @@ class App {
 		this.tabs.bring(state.view);
 		for (const [key, select] of Object.entries(this.selects)) {
 			if (state[key] && ![...select.options].some((option) => option.value === state[key]))
-				select.append(el("option", { value: state[key] }, state[key]));
+				select.append(el("option", { value: state[key] }, key === "thread" ? this.model.threads.name(Number(state[key])) : state[key]));
 			select.value = state[key];
 			if (key === "class" && !this.model.diff) // there, it is the row of classes
 				select.hidden = state.view === "compare" || select.options.length < 3;
@@ -338,14 +348,16 @@ class App {
 		return [model.name(fn), lines];
 	}
 
-	showTip(x, y, tree, node) {
+	// @more: a line of what the view knows beside.
+	showTip(x, y, tree, node, more = "") {
 		const tip = byId("tip");
-		if (this.tipOf !== node || this.tipIn !== tree || tip.hidden) {
+		if (this.tipOf !== node || this.tipIn !== tree || this.tipMore !== more || tip.hidden) {
 			const [heading, lines] = this.describe(tree, node);
-			tip.replaceChildren(el("b", {}, shorten(heading, 400)), ...lines.map((line) => el("div", {}, line)));
+			tip.replaceChildren(el("b", {}, shorten(heading, 400)), ...[more, ...lines].filter(Boolean).map((line) => el("div", {}, line)));
 			tip.hidden = false;
 			this.tipOf = node;
 			this.tipIn = tree;
+			this.tipMore = more;
 		}
 		const { offsetWidth, offsetHeight } = tip;
 		tip.style.left = Math.max(4, x + 14 + offsetWidth > innerWidth ? x - offsetWidth - 10 : x + 14) + "px";
@@ -399,8 +411,11 @@ class App {
 	}
 
 	escape() {
+		const view = this.view();
 		if (this.search === document.activeElement)
 			this.search.blur();
+		else if (view.escape && view.escape())
+			return;
 		else if (this.state.q)
 			this.set({ q: "" }, false);
 		else
@@ -429,6 +444,8 @@ class App {
 		}
 		help.replaceChildren(el("h2", {}, "Keys"), el("dl", {}, [...this.keys(),
 			["arrows", "from frame to frame, once one was clicked; Enter zooms to it"],
+			...(this.model.threads && this.model.threads.timed ? [["drag", "in the chart: zoom to that time; a click: to the time of a frame"],
+				["+ and -", "in a thread of the chart: zoom; with Shift, arrows move"]] : []),
 			...(this.strip ? [["drag", "in the strip of time: what was sampled then; a click there: all of it again"]] : [])]
 			.map(([key, text]) => [el("dt", {}, el("kbd", {}, key)), el("dd", {}, text)])),
 		el("p", {}, "What is chosen is in the address of the page: it can be kept and sent, beside the file."),

@@ -91,11 +91,11 @@ function shorten(text, length) {
 	return text.slice(0, head).replace(/[\ud800-\udbff]$/, "") + "…" + text.slice(text.length - tail).replace(/^[\udc00-\udfff]/, "");
 }
 
-// What texts take in pixels, in one font.
+// The widths of texts in one font, in pixels.
 class Ruler {
 	constructor(font) {
 		this.canvas = document.createElement("canvas").getContext("2d");
-		this.canvas.font = font;
+		this.canvas.font = this.font = font;
 		this.widths = new Map();
 	}
 

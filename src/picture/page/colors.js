@@ -11,11 +11,11 @@ const COLOR_MODES = [
 // Hues that tell objects apart, none near that of kernel code: what ran most has the first.
 const HUES = [250, 150, 310, 195, 110, 20, 280, 85, 225, 130, 340, 170];
 const KERNEL_HUE = 55;
-// Where one object has more than this of all frames, its colour tells nothing.
+// An object with more than this of all frames has a colour that tells nothing.
 const ONE_OBJECT = 0.8;
 const FOUND_HUES = [150, 245, 40, 310]; // cfi, cfi_user, fp, synth
 
-// What a compiler puts behind names, and its languages have no dots in.
+// Compilers put these behind names of languages that have no dots in theirs.
 const VARIANT = /\.(?:constprop|isra|part|cold|lto_priv|llvm|clone)\b.*$/;
 
 // "std" of std::sort, "core" of <core::str::Chars as X>::next, "net/http" of net/http.(*conn).serve, "java.util" of
@@ -52,7 +52,7 @@ class Colors {
 			.map(([thing], i) => [thing, HUES[i % HUES.length]]));
 	}
 
-	// What share of all frames the most frequent thing that @of(function) names has, and those that it names none of.
+	// The share of all frames that the most frequent thing that @of(function) names has, and the share without one.
 	shares(of) {
 		const { model } = this, weights = new Map();
 		let all = 0;

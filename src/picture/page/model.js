@@ -168,6 +168,7 @@ class Model {
 		for (let i = 0; i < ends.nr; i++)
 			this.groupCounts[ends.group[i]] += ends.count[i];
 		this.times = raw.time ? new Times(raw.time) : null;
+		this.threads = raw.threads ? new Threads(raw.threads, this.names, ends) : null;
 		this.weigh({});
 	}
 
@@ -196,11 +197,24 @@ class Model {
 
 	weigh(filter) {
 		this.filtered = Object.values(filter).some((value) => value);
-		const wanted = this.groups.select(filter, this.keys), during = this.times && this.times.during(filter.time);
+		const wanted = this.groups.select(filter, this.keys), during = this.during(filter);
 		for (const tree of this.trees)
 			tree.weigh(wanted, during);
 		this.shown = this.tree.total[0];
 		this.functionsOf = null;
+	}
+
+	// The moments of the thread that @filter names, else of all; null: these have no times.
+	moments(filter) {
+		return filter.thread ? this.threads.moments(Number(filter.thread)) : this.times && this.times.moments;
+	}
+
+	// The moments to count, and which slices of time are wanted; null: all ends of the tree.
+	during(filter) {
+		const during = this.times && this.times.during(filter.time);
+		if (!during && !filter.thread)
+			return null;
+		return { moments: this.moments(filter), has: during ? during.has : () => true };
 	}
 
 	// Self and total of every function, of what is shown: exact where everything is.

@@ -15,6 +15,7 @@ const TABS = [
 	{ key: "functions", title: "Functions", view: (app) => new FunctionsView(app), on: (model) => !model.diff },
 	{ key: "functions", title: "Functions", view: (app) => new DiffFunctionsView(app), on: (model) => model.diff },
 	{ key: "processes", title: "Processes", view: (app) => new ProcessesView(app), on: (model) => !model.diff, strip: false },
+	{ key: "chart", title: "Chart", view: (app) => new ChartView(app), on: (model) => model.threads && model.threads.timed, state: { span: "", lanes: "" } },
 	{ key: "run", title: "Run", view: (app) => new RunView(app), on: (model) => !model.diff, strip: false },
 	{ key: "run", title: "Sides", view: (app) => new SidesView(app), on: (model) => model.diff, strip: false },
 ];
@@ -31,7 +32,7 @@ class Tabs {
 		this.element = el("div", { class: "tabs", role: "tablist" }, this.buttons);
 	}
 
-	// What the address holds of them.
+	// All that the address holds of them, as it is at first.
 	get state() {
 		return Object.assign({}, ...this.list.map(({ state }) => state));
 	}

@@ -28,17 +28,17 @@ class Times {
 		const from = Number(match[1]), to = Number(match[2]);
 		if (from > to || to >= this.slices)
 			return null;
-		return { from, to, moments: this.moments, has: (slice) => slice >= from && slice <= to };
+		return { from, to, has: (slice) => slice >= from && slice <= to };
 	}
 
-	// Samples of the groups @wanted in each slice, and those with a function of @matched on the stack.
-	densities(tree, wanted, matched) {
-		const all = new Float64Array(this.slices), found = new Float64Array(this.slices), { moments } = this;
+	// Samples of @moments of the groups @wanted in each slice, and those with a function of @matched on the stack.
+	densities(tree, wanted, matched, moments) {
+		const all = new Float64Array(this.slices), found = new Float64Array(this.slices);
 		const on = matched && new Uint8Array(tree.nr);
 		for (let i = 1; on && i < tree.nr; i++)
 			on[i] = on[tree.parent[i]] | matched[tree.fn[i]];
 		for (let i = 0; i < moments.nr; i++)
-			if (wanted[moments.group[i]]) {
+			if (wanted[moments.group[i]] && moments.slice[i] >= 0) {
 				all[moments.slice[i]] += moments.count[i];
 				if (on && on[moments.node[i]])
 					found[moments.slice[i]] += moments.count[i];
@@ -135,7 +135,7 @@ class TimeStrip {
 	show() {
 		const { app, times } = this, { model } = app;
 		byId("time").hidden = app.tabs.find(app.state.view).strip === false;
-		this.density = times.densities(model.tree, model.groups.select(app.filter(), model.keys), app.matched);
+		this.density = times.densities(model.tree, model.groups.select(app.filter(), model.keys), app.matched, model.moments(app.filter()));
 		this.draw();
 	}
 
