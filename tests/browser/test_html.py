@@ -306,7 +306,7 @@ class Colours(HtmlCase):
         with self.open() as page:
             for name, package in names.items():
                 page.evaluate(f"fpless.app.model.names[fpless.app.model.nameOf[0]] = {name!r}")
-                self.assertEqual(page.evaluate("fpless.app.colors.use('package', false), fpless.app.colors.thingOf(0)"), package, name)
+                self.assertEqual(page.evaluate("fpless.app.colors.packages = [], fpless.app.colors.packageOf(0)"), package, name)
 
 
 class FewSamples(HtmlCase):

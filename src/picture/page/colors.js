@@ -37,6 +37,7 @@ class Colors {
 	constructor(model) {
 		this.model = model;
 		this.cache = new Map();
+		this.packages = [];
 		this.hues = Colors.huesOf(model, (fn) => lastPart(model.object(fn)));
 	}
 
@@ -73,19 +74,23 @@ class Colors {
 		const objects = this.shares((fn) => kernel(fn) ? "kernel" : model.object(fn));
 		if (this.hues.size && objects.most <= ONE_OBJECT)
 			return "object";
-		const packages = this.shares((fn) => kernel(fn) ? "kernel" : packageOf(model.name(fn)));
+		const packages = this.shares((fn) => kernel(fn) ? "kernel" : this.packageOf(fn));
 		return packages.most <= ONE_OBJECT && packages.none <= 0.5 ? "package" : "name";
+	}
+
+	packageOf(fn) {
+		return this.packages[fn] ??= packageOf(this.model.name(fn));
 	}
 
 	// The hues of packages are made when they are asked for: thousands of names are read for it.
 	get packageHues() {
 		const { model } = this;
-		return this.huesOfPackages ||= Colors.huesOf(model, (fn) => model.kindOf[fn] === KIND_LABEL ? "" : packageOf(model.name(fn)));
+		return this.huesOfPackages ||= Colors.huesOf(model, (fn) => model.kindOf[fn] === KIND_LABEL ? "" : this.packageOf(fn));
 	}
 
 	// The object of a function, or its package, as the mode has it.
 	thingOf(fn) {
-		return this.mode === "package" ? packageOf(this.model.name(fn)) : lastPart(this.model.object(fn));
+		return this.mode === "package" ? this.packageOf(fn) : lastPart(this.model.object(fn));
 	}
 
 	thingShade(thing, vary) {

@@ -9,9 +9,9 @@ class Tree {
 	constructor(fn, depth, found) {
 		const nr = fn.length;
 		this.nr = nr;
-		this.fn = Int32Array.from(fn);
-		this.depth = Int32Array.from(depth);
-		this.found = found ? Uint8Array.from(found) : new Uint8Array(nr);
+		this.fn = new Int32Array(fn);
+		this.depth = new Int32Array(depth);
+		this.found = found ? new Uint8Array(found) : new Uint8Array(nr);
 		this.parent = new Int32Array(nr);
 		this.end = new Int32Array(nr);
 		this.total = new Float64Array(nr);
@@ -113,7 +113,10 @@ class WalkTree extends Tree {
 
 	// Samples in nodes that are not in the file.
 	leftSamples() {
-		return this.left.reduce((sum, value) => sum + value, 0);
+		let sum = 0;
+		for (let i = 0; i < this.nr; i++)
+			sum += this.left[i];
+		return sum;
 	}
 }
 
@@ -157,9 +160,9 @@ class Model {
 		this.nrFunctions = functions.name.length;
 		this.nameOf = functions.name;
 		this.objectOf = functions.object;
-		this.kindOf = Uint8Array.from(functions.kind);
-		this.exactSelf = Float64Array.from(functions.self);
-		this.exactTotal = Float64Array.from(functions.total);
+		this.kindOf = new Uint8Array(functions.kind);
+		this.exactSelf = new Float64Array(functions.self);
+		this.exactTotal = new Float64Array(functions.total);
 		this.groups = new Groups(raw.groups, this.names);
 		this.groupCounts = new Float64Array(this.groups.nr);
 		this.diff = raw.diff ? new Changes(raw.diff) : null;

@@ -47,10 +47,12 @@ function legend(app, tree) {
 // What the file does not show, said where it is missing.
 function leftOut(app, tree) {
 	const out = tree.leftOut, texts = [];
-	if (out && out.nodes)
+	if (out && out.nodes) {
+		const left = tree.leftSamples();
 		texts.push(`${plural(out.nodes, "frame")} of fewer than ${samples(out.min_samples)} each ` +
-			`${out.nodes === 1 ? "is" : "are"} left out: ${samples(tree.leftSamples())} ` +
-			`(${percent(tree.leftSamples(), tree.total[0])}) end in those and count for their callers`);
+			`${out.nodes === 1 ? "is" : "are"} left out: ${samples(left)} ` +
+			`(${percent(left, tree.total[0])}) end in those and count for their callers`);
+	}
 	if (app.model.cut)
 		texts.push(`${samples(app.model.cut)} have stacks too deep to be shown to their leaf`);
 	return texts.map((text) => el("span", { class: "note" }, text));
