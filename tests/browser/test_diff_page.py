@@ -129,7 +129,7 @@ class OneDifference(HtmlCase):
             page.wait("fpless.app.state.view === 'sandwich' && fpless.app.state.width === 'before'")
             self.wait_text(page, ".heading", "self −9.78")
             page.settle()
-            self.assertEqual(self.frames(page, '.both .canvas[aria-label="Callers"]'), ["main", "old_way", "prog"])
+            self.assertEqual(self.frames(page, '.both .canvas[aria-label^="Callers"]'), ["main", "old_way", "prog"])
 
     def test_callers_and_callees_have_both_sides(self):
         with self.open("view=sandwich") as page:
@@ -137,7 +137,7 @@ class OneDifference(HtmlCase):
             page.click(".choices button", "sort")
             self.wait_text(page, ".heading h2", "sort")
             page.settle()
-            self.assertEqual(self.colors(page, '.both .canvas[aria-label="Callees"]'),
+            self.assertEqual(self.colors(page, '.both .canvas[aria-label^="Callees"]'),
                              {"sort": "none", "compare": "none", "swap": "red", "page_fault": "none"})
             self.hover(page, "swap")
             self.wait_text(page, "#tip", "after 7.60 %, 700 samples")

@@ -27,9 +27,20 @@ class Tabs {
 		this.place = place;
 		this.list = TABS.filter(({ on }) => !on || on(app.model));
 		this.views = new Map();
-		this.buttons = this.list.map(({ key, title }, i) => el("button", { role: "tab", "data-view": key, title: `${title} (${i + 1})`,
+		this.buttons = this.list.map(({ key, title }, i) => el("button", { role: "tab", id: "tab-" + key, "data-view": key, title: `${title} (${i + 1})`,
 			onclick: () => app.set({ view: key }) }, title));
-		this.element = el("div", { class: "tabs", role: "tablist" }, this.buttons);
+		this.element = el("div", { class: "tabs", role: "tablist", "aria-label": "Views", onkeydown: (event) => this.pressed(event) }, this.buttons);
+	}
+
+	// Arrows go from tab to tab; the one in front is where the Tab key leads.
+	pressed(event) {
+		const way = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0, { list, app } = this;
+		if (!way || event.ctrlKey || event.altKey || event.metaKey)
+			return;
+		const to = (list.findIndex(({ key }) => key === app.state.view) + way + list.length) % list.length;
+		event.preventDefault();
+		app.set({ view: list[to].key });
+		this.buttons[to].focus();
 	}
 
 	// All that the address holds of them, as it is at first.
@@ -48,6 +59,9 @@ class Tabs {
 	view(key) {
 		if (!this.views.has(key)) {
 			const view = this.find(key).view(this.app);
+			view.element.id = "view-" + key;
+			view.element.setAttribute("role", "tabpanel");
+			view.element.setAttribute("aria-labelledby", "tab-" + key);
 			this.views.set(key, view);
 			this.place.append(view.element);
 		}
@@ -59,6 +73,14 @@ class Tabs {
 		this.view(key);
 		for (const [each, view] of this.views)
 			view.element.hidden = each !== key;
-		this.list.forEach((tab, i) => this.buttons[i].setAttribute("aria-selected", String(tab.key === key)));
+		this.list.forEach((tab, i) => {
+			const button = this.buttons[i], front = tab.key === key;
+			button.setAttribute("aria-selected", String(front));
+			button.tabIndex = front ? 0 : -1;
+			if (front)
+				button.setAttribute("aria-controls", "view-" + key);
+			else
+				button.removeAttribute("aria-controls");
+		});
 	}
 }

@@ -66,12 +66,12 @@ class SandwichView {
 			oninput: () => this.list() });
 		this.choices = el("div", { class: "choices" });
 		this.heading = el("div", { class: "heading" });
-		const canvas = (label) => el("div", { class: "canvas", "aria-label": label });
+		const canvas = (label) => el("div", { class: "canvas", role: "application", "aria-label": label + ": arrow keys move, Enter zooms" });
 		this.above = canvas("Callers");
 		this.below = canvas("Callees");
 		this.element = el("section", { class: "sandwich" },
 			el("aside", {}, this.find, this.choices),
-			el("div", { class: "both" }, el("h3", {}, "Callers"), this.above, this.heading, el("h3", {}, "Callees"), this.below));
+			el("div", { class: "both" }, el("h2", {}, "Callers"), this.above, this.heading, el("h2", {}, "Callees"), this.below));
 		this.callers = new Flame(this.above, app, { onZoom: (node) => this.callers.show(this.callers.tree, node) });
 		this.callees = new Flame(this.below, app, { inverted: true, onZoom: (node) => this.callees.show(this.callees.tree, node) });
 	}
