@@ -1,13 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# usage: bench.sh [programs|unwinders|releases|large-frames [OPTION...]]
+# usage: bench.sh [programs|unwinders|releases|large-frames|engines [OPTION...]]
 # Install the benchmarks' programs and run every benchmark, as root on a quiet machine: compiling
 # tables, walking, walking twice, naming, whole machines. Minutes. `programs`: how complete the
 # stacks of some 90 real programs are, beside perf's, 45 minutes at most; it writes the tables of
 # docs/languages.md and README.md. Its options are in tests/bench/programs/run.py. `unwinders`: the
 # test programs of libunwind, gdb, elfutils and LLVM, 6 minutes; `releases`: each release of Debian,
 # and musl, 6 minutes, 2.5 GB (programs/releases.py); `large-frames`: first runs of programs whose frames
-# no snapshot holds, 4 minutes; OPTION as in tests/bench/large_frames/run.py.
+# no snapshot holds, 4 minutes; OPTION as in tests/bench/large_frames/run.py. `engines`: pages and
+# pictures in Chromium and in Firefox, by keys alone, and what axe-core says, 2 minutes; it installs
+# firefox-esr and has npm fetch axe-core; OPTION as in tests/bench/engines/run.py.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -24,6 +26,23 @@ programs | unwinders | releases)
 	exec python3 "$script" build/release/fpless "$@"
 	;;
 esac
+
+if [ "${1-}" = engines ]; then
+	shift
+	./tools/setup.sh test
+	if ! command -v firefox-esr >/dev/null; then
+		as_root=
+		[ "$(id -u)" = 0 ] || as_root=sudo
+		$as_root apt-get install -q -y --no-install-recommends firefox-esr </dev/null
+	fi
+	cmake --preset release -DFPL_HTML=ON
+	cmake --build --preset release --target fpless
+	modules=build/release/tests/bench/engines
+	mkdir -p "$modules"
+	cp tests/bench/engines/package.json tests/bench/engines/package-lock.json "$modules"
+	npm ci --prefix "$modules" --ignore-scripts --no-audit --no-fund --loglevel=error
+	exec python3 tests/bench/engines/run.py build/release/fpless "$modules/node_modules/axe-core/axe.min.js" "$@"
+fi
 
 ./tools/setup.sh bench
 cmake --preset release -DBUILD_TESTING=ON

@@ -205,7 +205,7 @@ class DiffFunctionsView {
 class SidesView {
 	constructor(app) {
 		this.app = app;
-		this.element = el("section", { class: "run" });
+		this.element = el("section", { class: "run", tabindex: 0 });
 	}
 
 	side(side) {

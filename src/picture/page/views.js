@@ -268,7 +268,7 @@ class ProcessesView {
 class RunView {
 	constructor(app) {
 		this.app = app;
-		this.element = el("section", { class: "run" });
+		this.element = el("section", { class: "run", tabindex: 0 }); // it scrolls, and may hold nothing else to go to
 	}
 
 	card(title, ...content) {
