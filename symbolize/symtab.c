@@ -31,6 +31,11 @@ size_t symtab_nr_symbols(const struct symtab *tab)
 	return tab->nr;
 }
 
+static uint64_t symbol_end(const struct symtab_symbol *symbol)
+{
+	return symbol_vaddr(symbol) + symbol->size;
+}
+
 int symtab_for_each(const struct symtab *tab,
 		    int (*fn)(const struct symtab_entry *entry, void *ctx), void *ctx)
 {
@@ -39,7 +44,9 @@ int symtab_for_each(const struct symtab *tab,
 	for (size_t i = 0; i < tab->nr_arranged && !code; i++) {
 		const struct symtab_symbol *symbol = &tab->list[i];
 		const struct symtab_entry entry = {
-			.match = { .start = symbol_vaddr(symbol), .idx = i },
+			.match = { .start = symbol_vaddr(symbol),
+				   .end = symbol_end(symbol),
+				   .idx = i },
 			.size = symbol->size,
 			.is_plt = symbol->key & SYMBOL_PLT,
 		};
@@ -47,11 +54,6 @@ int symtab_for_each(const struct symtab *tab,
 		code = fn(&entry, ctx);
 	}
 	return code;
-}
-
-static uint64_t symbol_end(const struct symtab_symbol *symbol)
-{
-	return symbol_vaddr(symbol) + symbol->size;
 }
 
 bool symtab_find(const struct symtab *tab, uint64_t vaddr, struct symtab_match *ret)
@@ -81,7 +83,9 @@ bool symtab_find(const struct symtab *tab, uint64_t vaddr, struct symtab_match *
 		if (vaddr < end) {
 			same.start = same.start > start ? same.start : start;
 			same.end = same.end < end ? same.end : end;
-			*ret = (struct symtab_match){ .start = start, .idx = idx, .same = same };
+			*ret = (struct symtab_match){
+				.start = start, .end = end, .idx = idx, .same = same
+			};
 			return true;
 		}
 		same.start = same.start > end ? same.start : end;

@@ -22,6 +22,7 @@ struct symtab;
 /* Which symbol covers an address. */
 struct symtab_match {
 	uint64_t start; /* vaddr of the symbol */
+	uint64_t end;	/* behind its last byte; of an unsized symbol the next one's start */
 	size_t idx;	/* equal idx: equal name */
 	/* Addresses around the one asked about whose answer is the same; empty: unknown. */
 	struct vaddr_range same;

@@ -5,11 +5,13 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/err.h"
 #include "parse/examination.h"
 #include "parse/message.h"
+#include "symbolize/listing.h"
 #include "symbolize/symbol_place.h"
 #include "unwind/table.h"
 
@@ -46,6 +48,10 @@ FPL_MUST_CHECK int answer_names(struct answer_reader *reader, const uint64_t *va
 FPL_MUST_CHECK int answer_lines(struct answer_reader *reader, size_t nr, struct symbol_chains *ret,
 				struct fpl_err *err);
 
+/* @vaddr: what was asked about. @ret: the caller ends it by listing_fini(). */
+FPL_MUST_CHECK int answer_listing(struct answer_reader *reader, uint64_t vaddr, struct listing *ret,
+				  struct fpl_err *err);
+
 FPL_MUST_CHECK int answer_frames(struct answer_reader *reader, size_t nr, uint8_t *ret,
 				 struct fpl_err *err);
 
@@ -60,3 +66,5 @@ FPL_MUST_CHECK int answer_examination(struct answer_reader *reader, struct exami
 
 /* For the readers themselves: @what came makes no sense. */
 int answer_refuse(const struct answer_reader *reader, struct fpl_err *err, const char *what);
+/* The text at @at of @text [@text_size], NULL where it is PARSE_NO_TEXT; false: it lies outside. */
+bool answer_text(const char *text, size_t text_size, uint32_t at, const char **ret);

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "parse/answer.h"
 
-/* The text at @at, NULL if it says none; false: it lies outside. */
-static bool text_at(const char *text, size_t text_size, uint32_t at, const char **ret)
+bool answer_text(const char *text, size_t text_size, uint32_t at, const char **ret)
 {
 	*ret = NULL;
 	if (at == PARSE_NO_TEXT)
@@ -27,8 +25,8 @@ static bool link_lines(const struct parse_line *sent, size_t nr, const char *tex
 			.column = sent[i].column,
 			.start_line = sent[i].start_line,
 		};
-		if (!text_at(text, text_size, sent[i].name, &ret[i].name) ||
-		    !text_at(text, text_size, sent[i].file, &ret[i].file))
+		if (!answer_text(text, text_size, sent[i].name, &ret[i].name) ||
+		    !answer_text(text, text_size, sent[i].file, &ret[i].file))
 			return false;
 	}
 	return true;

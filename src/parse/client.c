@@ -42,6 +42,7 @@ static const struct {
 	[PARSE_EXAMINE] = { 20 * NS_PER_S, 120 * NS_PER_S },
 	[PARSE_NAMES_DIGEST] = { 2 * NS_PER_S, 10 * NS_PER_S },
 	[PARSE_CRC] = { 2 * NS_PER_S, 30 * NS_PER_S },
+	[PARSE_LISTING] = { 10 * NS_PER_S, 60 * NS_PER_S },
 };
 
 /* CPU time of the worker; 0 once it has gone. */
@@ -322,7 +323,8 @@ static bool find_key(const struct parse_client *client, const struct question *q
 	struct name_key key;
 
 	_Static_assert(ARRAY_SIZE(fds) == ARRAY_SIZE(ret->bytes), "a digest for each file");
-	if (!client->keeps || (question->op != PARSE_NAMES && question->op != PARSE_LINES))
+	if (!client->keeps || (question->op != PARSE_NAMES && question->op != PARSE_LINES &&
+			       question->op != PARSE_LISTING))
 		return false;
 	memset(ret, 0, sizeof(*ret));
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
@@ -436,6 +438,8 @@ static int read_rest(struct answer_reader *reader, const struct question *questi
 				    err);
 	case PARSE_LINES:
 		return answer_lines(reader, question->nr_vaddrs, question->ret, err);
+	case PARSE_LISTING:
+		return answer_listing(reader, question->vaddrs[0], question->ret, err);
 	case PARSE_FRAMES:
 		return answer_frames(reader, question->nr_vaddrs, question->ret, err);
 	case PARSE_PERF_MAP:

@@ -18,6 +18,7 @@
 #include "parse/parser.h"
 #include "symbolize/code_file.h"
 #include "symbolize/code_table.h"
+#include "symbolize/listing.h"
 #include "symbolize/symbol_place.h"
 #include "unwind/table.h"
 
@@ -127,9 +128,18 @@ FPL_MUST_CHECK int client_lines(struct parse_client *client, const struct client
 				struct fpl_err *err);
 void client_mangled(struct parse_client *client);
 /*
- * From here on the worker keeps what it has read of a file for names or lines, for the next
- * question about it: at most 48 files (PARSE_KEPT_FILES) and 64 MiB (FILE_CACHE_BYTES), as long as
- * it lives.
+ * The instructions of the function at @vaddr, which a symbol or an FDE covers: of the first 4 MiB
+ * of its code, and at most PARSE_INSNS_MAX. @intel: in the syntax of Intel. @ret: the caller ends
+ * it by listing_fini(). At most 10 s of CPU. Errors: -ENOENT nothing covers it; -ENODATA the
+ * code is not in the file (debug files lack it); -ENOEXEC it is code of another machine.
+ */
+FPL_MUST_CHECK int client_listing(struct parse_client *client, const struct client_file *file,
+				  uint64_t vaddr, bool intel, struct listing *ret,
+				  struct fpl_err *err);
+/*
+ * From here on the worker keeps what it has read of a file for names, lines or a listing, for the
+ * next question about it: at most 48 files (PARSE_KEPT_FILES) and 64 MiB (FILE_CACHE_BYTES), as
+ * long as it lives.
  */
 void client_keep(struct parse_client *client);
 FPL_MUST_CHECK int client_frames(struct parse_client *client, const struct client_file *file,

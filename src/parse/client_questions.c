@@ -325,6 +325,21 @@ int client_lines(struct parse_client *client, const struct client_file *file,
 	return client_ask(client, &question, err);
 }
 
+int client_listing(struct parse_client *client, const struct client_file *file, uint64_t vaddr,
+		   bool intel, struct listing *ret, struct fpl_err *err)
+{
+	const struct question question = {
+		.file = file,
+		.op = PARSE_LISTING,
+		.flags = (client->mangled ? PARSE_MANGLED : 0) | (intel ? PARSE_INTEL : 0),
+		.vaddrs = &vaddr,
+		.nr_vaddrs = 1,
+		.ret = ret,
+	};
+
+	return client_ask(client, &question, err);
+}
+
 int client_frames(struct parse_client *client, const struct client_file *file,
 		  const uint64_t *vaddrs, size_t nr, uint8_t *ret, struct fpl_err *err)
 {

@@ -25,5 +25,34 @@ FPL_MUST_CHECK int job_frames(struct job *job);
 /* Answer PARSE_LINES. */
 FPL_MUST_CHECK int job_lines(struct job *job);
 
+/* Answer PARSE_LISTING. */
+FPL_MUST_CHECK int job_listing(struct job *job);
+
+/* The answer to it. */
+struct listing_draft {
+	struct reading *reading;  /* borrowed: of the file */
+	struct vaddr_range range; /* of the function */
+	uint8_t *code;		  /* owned [nr_bytes]: from its start on */
+	size_t nr_bytes;
+	struct parse_insn *insns; /* owned [nr] */
+	size_t nr, room;
+	char *text; /* owned [text_size] */
+	size_t text_size, text_room;
+	bool mangled;
+};
+
+/*
+ * Make it of the function at @vaddr. @flags: PARSE_MANGLED, PARSE_INTEL. listing_draft_fini() in
+ * any case. Errors: those of client_listing() (parse/client.h); of pread(2); -ENOMEM.
+ */
+FPL_MUST_CHECK int listing_draft_make(struct reading *reading, uint64_t vaddr, uint32_t flags,
+				      struct listing_draft *ret, struct fpl_err *err);
+void listing_draft_fini(struct listing_draft *draft);
+
+/* Read the symbols of @reading, unless it has them. Errors: as symtab_create(). */
+FPL_MUST_CHECK int job_open_tables(struct reading *reading, struct fpl_err *err);
+/* Read its functions by FDEs, as far as that goes. */
+void job_read_functions(struct reading *reading);
+
 /* Answer PARSE_PERF_MAP and PARSE_JITDUMP. */
 FPL_MUST_CHECK int job_code(struct job *job);

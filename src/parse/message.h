@@ -20,6 +20,7 @@
  * - CRC: a uint32_t
  * - LINES: struct parse_lines, a struct symbol_chain per address, the struct parse_line, the text
  * - PERF_MAP, JITDUMP: struct parse_code, the entries, the segments, the names
+ * - LISTING: struct parse_listing, a struct parse_insn for each instruction, the text
  */
 #pragma once
 
@@ -32,6 +33,7 @@
 #include "parse/name_key.h"
 #include "symbolize/code_file.h"
 #include "symbolize/code_table.h"
+#include "symbolize/listing.h"
 #include "symbolize/symbol_place.h"
 #include "unwind/table.h"
 
@@ -47,6 +49,7 @@ enum parse_op {
 	PARSE_LINES,	/* what is inlined at addresses, files and lines */
 	PARSE_NAMES_DIGEST, /* of all that names come from: identity_read_names() */
 	PARSE_CRC,	    /* of all bytes: debug_file_crc() */
+	PARSE_LISTING,	    /* the instructions of the function at the one address */
 	PARSE_OP_COUNT
 };
 
@@ -56,6 +59,7 @@ enum parse_op {
 #define PARSE_VADDRS_MAX (1u << 20)  /* addresses in one request */
 #define PARSE_TEXT_MAX	 (64u << 20) /* bytes of names in one answer */
 #define PARSE_LINES_MAX	 (4u << 20)  /* functions at all addresses of one answer */
+#define PARSE_INSNS_MAX	 (1u << 20)  /* of one function; as many as addresses in one request */
 #define PARSE_NO_TEXT	 UINT32_MAX
 
 /* Bytes of a table of code: with what arranging it takes besides, and what a heap wastes, this
@@ -65,15 +69,16 @@ enum parse_op {
 #define PARSE_HAS_DEBUG	  1u
 #define PARSE_BY_LINK	  2u /* MATCH: the debuglink led to it, its CRC-32 may decide */
 #define PARSE_HAS_ALT	  8u
-#define PARSE_MANGLED	  16u  /* NAMES, LINES: names as the file has them */
-#define PARSE_SYNTH	  32u  /* TABLE: with rows made from code */
-#define PARSE_SYNTH_LATER 64u  /* TABLE: these are left for later */
-#define PARSE_KEEP	  128u /* NAMES, LINES: more will be asked about the file of the key */
+#define PARSE_MANGLED	  16u /* NAMES, LINES, LISTING: names as the file has them */
+#define PARSE_SYNTH	  32u /* TABLE: with rows made from code */
+#define PARSE_SYNTH_LATER 64u /* TABLE: these are left for later */
+#define PARSE_KEEP	  128u /* NAMES, LINES, LISTING: more will be asked about the file of the key */
 /* The descriptor is an envelope (obj/opener.h) with the file, its debug file, the supplement. */
 #define PARSE_SEALED_FILE  256u
 #define PARSE_SEALED_DEBUG 512u
 #define PARSE_SEALED_ALT   1024u
-#define PARSE_NO_DIGEST	   4u /* FACTS: the digest of the identity is not needed, it is 0 */
+#define PARSE_INTEL	   2048u /* LISTING: instructions in the syntax of Intel */
+#define PARSE_NO_DIGEST	   4u	 /* FACTS: the digest of the identity is not needed, it is 0 */
 
 #define PARSE_KEPT_FILES 48u /* by a worker, of those with PARSE_KEEP */
 
@@ -148,4 +153,17 @@ struct parse_lines {
 struct parse_line {
 	uint32_t name, file; /* where they begin in the text; PARSE_NO_TEXT: no text */
 	uint32_t line, column, start_line;
+};
+
+struct parse_listing {
+	uint64_t start, end; /* vaddrs of the function */
+	uint32_t nr_insns;   /* from its start on; they need not reach its end */
+	uint32_t text_size;  /* bytes, the last a NUL */
+};
+
+struct parse_insn {
+	uint64_t target;	    /* LISTING_NO_TARGET: none */
+	uint32_t text, target_name; /* where they begin in the text; PARSE_NO_TEXT: no name */
+	uint8_t size, kind;	    /* as in struct listing_insn */
+	uint16_t _pad[3];
 };

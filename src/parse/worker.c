@@ -257,7 +257,7 @@ static int serve(struct job *job, struct file_cache *cache, int fds[WIRE_FDS_MAX
 		[PARSE_FRAMES] = job_frames, [PARSE_PERF_MAP] = job_code,
 		[PARSE_JITDUMP] = job_code,  [PARSE_EXAMINE] = do_examine,
 		[PARSE_LINES] = job_lines,   [PARSE_NAMES_DIGEST] = do_names_digest,
-		[PARSE_CRC] = do_crc,
+		[PARSE_CRC] = do_crc,	     [PARSE_LISTING] = job_listing,
 	};
 	struct fpl_err err = { 0 };
 

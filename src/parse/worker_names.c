@@ -30,7 +30,7 @@ static void naming_fini(struct naming *naming)
 	free(naming->text);
 }
 
-static int open_tables(struct reading *reading, struct fpl_err *err)
+int job_open_tables(struct reading *reading, struct fpl_err *err)
 {
 	const struct elf_file *debug[2];
 	size_t nr_debug = 0;
@@ -73,14 +73,19 @@ static uint32_t text_of(struct naming *naming, const struct symtab_match *match)
 	return naming->last_text;
 }
 
+void job_read_functions(struct reading *reading)
+{
+	if (!reading->has_functions)
+		(void)!function_list_read(reading->elf, reading->debug, &reading->functions, NULL);
+	reading->has_functions = true;
+}
+
 /* Code without a name: its function is what the FDEs say, where they can be read. */
 static void place_function(struct reading *reading, uint64_t vaddr, struct parse_place *place)
 {
 	struct vaddr_range same = { place->same_start, place->same_end }, function;
 
-	if (!reading->has_functions)
-		(void)!function_list_read(reading->elf, reading->debug, &reading->functions, NULL);
-	reading->has_functions = true;
+	job_read_functions(reading);
 	if (function_list_find(&reading->functions, vaddr, &function))
 		place->start = function.start;
 	if (same.start == same.end)
@@ -134,7 +139,7 @@ int job_names(struct job *job)
 	struct naming naming = { .reading = job->reading,
 				 .mangled = job->request.flags & PARSE_MANGLED };
 	struct fpl_err err = { 0 };
-	int code = open_tables(job->reading, &err);
+	int code = job_open_tables(job->reading, &err);
 
 	if (!code) {
 		naming.places = calloc(job->request.nr_vaddrs + 1u, sizeof(*naming.places));

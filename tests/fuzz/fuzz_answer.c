@@ -84,6 +84,16 @@ static void read_lines(struct answer_reader *reader, size_t nr)
 	symbol_chains_fini(&chains);
 }
 
+static void read_listing(struct answer_reader *reader)
+{
+	struct listing listing;
+
+	if (answer_listing(reader, 0x1000, &listing, NULL))
+		return;
+	judge_listing(&listing, 0x1000);
+	listing_fini(&listing);
+}
+
 static void read_code(struct answer_reader *reader)
 {
 	struct code_file_result result;
@@ -120,6 +130,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		read_names(&reader, head[1]);
 	else if (op == PARSE_LINES)
 		read_lines(&reader, head[1]);
+	else if (op == PARSE_LISTING)
+		read_listing(&reader);
 	else if (op == PARSE_EXAMINE && !answer_examination(&reader, &found, NULL))
 		judge_examination(&found);
 	else if (op == PARSE_PERF_MAP || op == PARSE_JITDUMP)

@@ -279,6 +279,19 @@ static int ask_lines(struct parse_client *client, const struct client_file *file
 	return 0;
 }
 
+static int ask_listing(struct parse_client *client, const struct client_file *file, uint64_t vaddr,
+		       struct fpl_err *err)
+{
+	struct listing listing;
+	int code = client_listing(client, file, vaddr, false, &listing, err);
+
+	if (code)
+		return code;
+	judge_listing(&listing, vaddr);
+	listing_fini(&listing);
+	return 0;
+}
+
 static int ask_frames(struct parse_client *client, const struct client_file *file,
 		      const uint64_t *vaddrs, size_t nr, struct fpl_err *err)
 {
@@ -345,6 +358,7 @@ static int ask(struct parse_client *client, unsigned op, struct client_file *fil
 	uint64_t vaddrs[UINT8_MAX + 1];
 	uint8_t digest[IDENTITY_DIGEST_SIZE];
 
+	vaddrs[0] = 0x1000;
 	for (size_t i = 0; i < nr; i++)
 		vaddrs[i] = 0x1000 + 16 * i;
 	switch (op) {
@@ -356,6 +370,8 @@ static int ask(struct parse_client *client, unsigned op, struct client_file *fil
 		return ask_names(client, file, vaddrs, nr, err);
 	case PARSE_LINES:
 		return ask_lines(client, file, vaddrs, nr, err);
+	case PARSE_LISTING:
+		return ask_listing(client, file, vaddrs[0], err);
 	case PARSE_FRAMES:
 		return ask_frames(client, file, vaddrs, nr, err);
 	case PARSE_PERF_MAP:

@@ -11,6 +11,7 @@
 #include "obj/debug_file.h"
 #include "obj/identity.h"
 #include "parse/examination.h"
+#include "parse/job.h"
 #include "symbolize/symtab_read.h"
 #include "symbolize/symtab_table.h"
 #include "unwind/table.h"
@@ -85,6 +86,48 @@ static void check_names(const struct elf_file *elf)
 	symtab_destroy(tab);
 }
 
+/* The instructions lie in the bytes that were read, and all texts in theirs. */
+static void check_draft(const struct listing_draft *draft)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < draft->nr; i++) {
+		const struct parse_insn *insn = &draft->insns[i];
+
+		REQUIRE(insn->size && insn->size <= LISTING_INSN_MAX);
+		REQUIRE(insn->text < draft->text_size);
+		REQUIRE(insn->target_name == PARSE_NO_TEXT || insn->target_name < draft->text_size);
+		bytes += insn->size;
+	}
+	REQUIRE(bytes <= draft->nr_bytes && (!draft->nr || !draft->text[draft->text_size - 1]));
+	REQUIRE(bytes <= draft->range.end - draft->range.start);
+}
+
+static void check_listings(struct elf_file *elf)
+{
+	struct reading reading = { .elf = elf, .debug = elf };
+	uint64_t vaddrs[17] = { elf->entry };
+	size_t nr = 1;
+
+	if (!job_open_tables(&reading, NULL))
+		for (size_t i = 0; i < reading.tab->nr && nr < 17; i++)
+			vaddrs[nr++] = symbol_vaddr(&reading.tab->list[i]);
+	for (size_t i = 0; i < nr; i++) {
+		struct listing_draft draft;
+		struct fpl_err err = { 0 };
+		int code = listing_draft_make(&reading, vaddrs[i], i & 1 ? PARSE_INTEL : 0, &draft,
+					      &err);
+
+		REQUIRE(!code || *err.msg);
+		if (!code)
+			check_draft(&draft);
+		listing_draft_fini(&draft);
+	}
+	symtab_destroy(reading.tab);
+	elf_file_close(reading.mini);
+	function_list_fini(&reading.functions);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct elf_file *elf = NULL;
@@ -97,6 +140,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_table(elf, true);
 	check_examination(elf);
 	check_names(elf);
+	check_listings(elf);
 	elf_file_close(elf);
 	return 0;
 }

@@ -7,6 +7,7 @@ import struct
 import sys
 
 FACTS, MATCH, TABLE, NAMES, FRAMES, PERF_MAP, JITDUMP, EXAMINE, LINES = range(9)
+LISTING = 11
 
 
 def head(op, nr=0, code=0, text=b""):
@@ -67,7 +68,21 @@ def lines(first=0, nr=2, name=0, file=10):
         + b"leaf\0main\0/src/a.c\0\0"
 
 
+def listing(start=0xff0, nr=2, size=5, text=0, kind=3):
+    """A call and a return, in a function that goes on."""
+    return head(LISTING, 1) + struct.pack("<QQII", start, 0x1010, nr, 17) \
+        + struct.pack("<QIIBB6x", 0x2000, text, 12, size, kind) \
+        + struct.pack("<QIIBB6x", (1 << 64) - 1, 8, 0xffffffff, 1, 4) + b"call 2k\0ret\0leaf\0"
+
+
 SEEDS = {
+    "listing": listing(),
+    "listing_of_another": listing(start=0x1008),
+    "listing_size": listing(size=16),
+    "listing_behind": listing(start=0xff0, size=0),
+    "listing_text_outside": listing(text=17),
+    "listing_kind": listing(kind=6),
+    "listing_too_many": listing(nr=1 << 21),
     "lines": lines(),
     "lines_outside": lines(first=1),
     "lines_too_many": lines(nr=256),

@@ -71,6 +71,26 @@ static inline void judge_lines(const struct symbol_chains *chains, size_t nr)
 	REQUIRE(total <= nr * (size_t)SYMBOL_LINES_MAX * 2 * PARSE_TEXT_MAX);
 }
 
+/* @listing, of the function at @vaddr, is in order, and its texts end. */
+static inline void judge_listing(const struct listing *listing, uint64_t vaddr)
+{
+	uint64_t at = listing->range.start;
+	size_t total = 0;
+
+	REQUIRE(listing->range.start <= vaddr && vaddr < listing->range.end);
+	for (size_t i = 0; i < listing->nr; i++) {
+		const struct listing_insn *insn = &listing->insns[i];
+
+		REQUIRE(insn->vaddr == at && insn->size && insn->size <= LISTING_INSN_MAX);
+		REQUIRE(insn->kind < LISTING_KIND_COUNT);
+		at += insn->size;
+		REQUIRE(at <= listing->range.end && at > insn->vaddr);
+		total += strlen(insn->text) + (insn->target_name ? strlen(insn->target_name) : 0);
+	}
+	REQUIRE(listing->is_cut == (at < listing->range.end));
+	REQUIRE(total <= listing->nr * (size_t)2 * PARSE_TEXT_MAX);
+}
+
 static inline void judge_frames(const uint8_t *frames, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++)

@@ -7,6 +7,9 @@
 #include "base/cleanup.h"
 #include "parse/answer.h"
 
+#define NO	LISTING_NO_TARGET
+#define NO_TEXT PARSE_NO_TEXT
+
 /* A worker's messages, part by part. */
 struct stream {
 	uint8_t bytes[4096];
@@ -70,6 +73,101 @@ static void answered_name_covers_the_requested_address(void **state)
 		say(&stream, "main", 5);
 		assert_int_equal(answer_names(&reader, &vaddr, 1, &places, NULL), cases[i].code);
 		symbol_places_fini(&places);
+	}
+}
+
+/* The first instruction of each of these, at 0x1000. */
+static const struct parse_insn call = {
+	.target = 0x2000, .target_name = 9, .size = 5, .kind = LISTING_CALL
+};
+
+static const struct {
+	const char *what;
+	struct parse_listing head; /* for 0x1003 */
+	struct parse_insn insn;	   /* behind call */
+	int code;
+	bool is_cut;
+} listings[] = {
+	{ "all of it",
+	  { 0x1000, 0x1006, 2, 14 },
+	  { NO, 5, NO_TEXT, 1, LISTING_RETURN, { 0 } },
+	  0,
+	  false },
+	{ "its beginning",
+	  { 0x1000, 0x1100, 2, 14 },
+	  { NO, 5, NO_TEXT, 1, LISTING_BAD, { 0 } },
+	  0,
+	  true },
+	{ "nothing of it", { 0x1000, 0x1100, 0, 14 }, { 0 }, 0, true },
+	{ "another function", { 0x1004, 0x1100, 2, 14 }, { 0 }, -EBADMSG, false },
+	{ "one before", { 0xf00, 0x1003, 2, 14 }, { 0 }, -EBADMSG, false },
+	{ "a range that ends first", { 0x1100, 0x1000, 2, 14 }, { 0 }, -EBADMSG, false },
+	{ "too many", { 0x1000, 0x1100, PARSE_INSNS_MAX + 1, 14 }, { 0 }, -EBADMSG, false },
+	{ "too much text", { 0x1000, 0x1100, 2, PARSE_TEXT_MAX + 1 }, { 0 }, -EBADMSG, false },
+	{ "behind the end",
+	  { 0x1000, 0x1006, 2, 14 },
+	  { NO, 5, NO_TEXT, 2, 0, { 0 } },
+	  -EBADMSG,
+	  false },
+	{ "of no bytes",
+	  { 0x1000, 0x1006, 2, 14 },
+	  { NO, 5, NO_TEXT, 0, 0, { 0 } },
+	  -EBADMSG,
+	  false },
+	{ "of 16 bytes",
+	  { 0x1000, 0x1100, 2, 14 },
+	  { NO, 5, NO_TEXT, 16, 0, { 0 } },
+	  -EBADMSG,
+	  false },
+	{ "no kind",
+	  { 0x1000, 0x1006, 2, 14 },
+	  { NO, 5, NO_TEXT, 1, LISTING_KIND_COUNT, { 0 } },
+	  -EBADMSG,
+	  false },
+	{ "no text",
+	  { 0x1000, 0x1006, 2, 14 },
+	  { NO, NO_TEXT, NO_TEXT, 1, 0, { 0 } },
+	  -EBADMSG,
+	  false },
+	{ "a text outside",
+	  { 0x1000, 0x1006, 2, 14 },
+	  { NO, 14, NO_TEXT, 1, 0, { 0 } },
+	  -EBADMSG,
+	  false },
+	{ "a name outside",
+	  { 0x1000, 0x1006, 2, 14 },
+	  { NO, 5, 14, 1, 0, { 0 } },
+	  -EBADMSG,
+	  false },
+};
+
+static void listing_is_the_code_of_the_requested_function(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(listings); i++) {
+		struct stream stream = { .size = 0 };
+		struct answer_reader reader = reader_of(&stream);
+		struct listing listing = { .nr = 0 };
+
+		print_message("%s\n", listings[i].what);
+		say(&stream, &listings[i].head, sizeof(listings[i].head));
+		if (listings[i].head.nr_insns) {
+			say(&stream, &call, sizeof(call));
+			say(&stream, &listings[i].insn, sizeof(listings[i].insn));
+		}
+		say(&stream, "call\0ret\0leaf", 14);
+		assert_int_equal(answer_listing(&reader, 0x1003, &listing, NULL), listings[i].code);
+		if (listings[i].code)
+			continue;
+		assert_int_equal(listing.is_cut, listings[i].is_cut);
+		assert_int_equal(listing.nr, listings[i].head.nr_insns);
+		if (listing.nr) {
+			assert_int_equal(listing.insns[1].vaddr, 0x1005);
+			assert_string_equal(listing.insns[0].target_name, "leaf");
+			assert_string_equal(listing.insns[1].text, "ret");
+			assert_null(listing.insns[1].target_name);
+		}
+		listing_fini(&listing);
 	}
 }
 
@@ -371,6 +469,7 @@ int main(void)
 		cmocka_unit_test(segments_that_wrap_around_make_no_file),
 		cmocka_unit_test(tables_are_bounded_and_hold_together),
 		cmocka_unit_test(names_lie_inside_their_text),
+		cmocka_unit_test(listing_is_the_code_of_the_requested_function),
 		cmocka_unit_test(answered_name_covers_the_requested_address),
 		cmocka_unit_test(lines_lie_inside_of_their_answer),
 		cmocka_unit_test(frames_have_known_bits_only),

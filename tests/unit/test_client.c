@@ -365,6 +365,59 @@ static void lines_are_those_of_the_debug_file(void **state)
 	close(file.debug_fd);
 }
 
+static void a_listing_is_the_code_of_the_function(void **state)
+{
+	struct office *office = *state;
+	bool calls_another = false, returns = false;
+	struct probe probe = { .vaddr = 0 };
+	struct listing listing;
+	struct fpl_err err = { 0 };
+	struct elf_file *elf;
+
+	assert_int_equal(elf_file_open_path("/proc/self/exe", &elf, NULL), 0);
+	find_symbol(elf, "open_office", &probe);
+	elf_file_close(elf);
+	assert_int_equal(client_listing(office->client, &office->file, probe.vaddr + 1, false,
+					&listing, NULL),
+			 0);
+	assert_int_equal(listing.range.start, probe.vaddr);
+	assert_int_equal(listing.insns[0].vaddr, probe.vaddr);
+	assert_false(listing.is_cut);
+	for (size_t i = 0; i < listing.nr; i++) {
+		const struct listing_insn *insn = &listing.insns[i];
+
+		assert_int_not_equal(insn->kind, LISTING_BAD);
+		returns |= insn->kind == LISTING_RETURN;
+		calls_another |= insn->target_name && !strcmp(insn->target_name, "client_open");
+	}
+	assert_true(calls_another && returns);
+	listing_fini(&listing);
+	assert_int_equal(
+		client_listing(office->client, &office->file, UINT64_MAX, false, &listing, &err),
+		-ENOENT);
+	assert_non_null(strstr(err.msg, "no symbol and no FDE covers 0xffffffffffffffff"));
+}
+
+static void a_debug_file_has_no_code_to_list(void **state)
+{
+	struct office *office = *state;
+	const char *path = FIXTURES "/inlined_split.debug";
+	AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct client_file file;
+	struct listing listing;
+	struct elf_file *elf;
+	struct probe probe;
+
+	if (fd < 0)
+		skip();
+	assert_int_equal(elf_file_open_path(path, &elf, NULL), 0);
+	find_symbol(elf, "_Z9outermosti", &probe);
+	elf_file_close(elf);
+	assert_int_equal(client_file_init(&file, fd, path), 0);
+	assert_int_equal(client_listing(office->client, &file, probe.vaddr, false, &listing, NULL),
+			 -ENODATA);
+}
+
 static void a_file_without_debugging_information_has_no_lines(void **state)
 {
 	struct office *office = *state;
@@ -713,6 +766,8 @@ int main(void)
 		test(stopped_worker_is_replaced),
 		test(names_and_functions_are_those_of_the_file),
 		test(lines_are_those_of_the_debug_file),
+		test(a_listing_is_the_code_of_the_function),
+		test(a_debug_file_has_no_code_to_list),
 		test(a_file_without_debugging_information_has_no_lines),
 		test(a_worker_keeps_files_that_will_be_asked_about_again),
 		cmocka_unit_test(few_descriptors_are_enough),
