@@ -46,6 +46,7 @@ allow src/judge   'judge/|naming/|verify/|profile/|parse/|proc/|unwind/|obj/|bas
 allow src/doctor  'doctor/|view/|profile/|parse/|proc/|unwind/|obj/|base/|bpf/shared\.h'
 # kallsyms are the kernel's, whose names are demangled here
 allow src/naming  "naming/|view/|recording/|profile/|parse/|$answers|symbolize/(kallsyms|demangle)\.h|obj/|base/|bpf/shared\.h"
+allow src/annotate "annotate/|naming/|view/|recording/|parse/|$answers|obj/|base/|bpf/shared\.h"
 allow src/view    'view/|recording/|base/|bpf/shared\.h'
 allow src/picture 'picture/|view/|recording/|base/|bpf/shared\.h'
 allow src/format  'format/|picture/|view/|recording/|base/|bpf/shared\.h'
@@ -53,7 +54,7 @@ allow src/diff    'diff/|picture/|view/|recording/|base/|bpf/shared\.h'
 allow src/compare "compare/|naming/|format/|view/|recording/|profile/|$answers|base/|bpf/shared\.h"
 allow src/report  'report/|compare/|naming/|format/|view/|recording/|profile/|base/|bpf/shared\.h'
 allow src/top     'top/|naming/|view/|recording/|profile/|base/|bpf/shared\.h'
-allow src/cli     'cli/|top/|judge/|verify/|report/|compare/|naming/|diff/|format/|picture/|view/|recording/|doctor/|profile/|parse/|proc/|unwind/|obj/|base/|bpf/shared\.h'
+allow src/cli     'cli/|annotate/|top/|judge/|verify/|report/|compare/|naming/|diff/|format/|picture/|view/|recording/|doctor/|profile/|parse/|proc/|unwind/|obj/|base/|bpf/shared\.h'
 allow src/manual  'manual/|cli/|format/|profile/|base/'
 
 # Includes do not show every way up: a callback lets a folder call into one that lies above it. Structs of function

@@ -19,6 +19,7 @@ enum cli_exit {
  * errors are reported on stderr.
  */
 
+int cmd_annotate(int argc, char **argv);
 int cmd_bcc_profile(int argc, char **argv);
 int cmd_compare(int argc, char **argv);
 int cmd_diff(int argc, char **argv);

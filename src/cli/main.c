@@ -106,7 +106,6 @@ static const struct {
 
 	{ "convert", "fpless report FILE -o OTHER" },
 	{ "load", "fpless report FILE" },
-	{ "annotate", "fpless report --lines FILE" },
 	{ "flamegraph", "fpless profile -o FILE.svg, or fpless report FILE -o FILE.svg" },
 	{ "pprof", "fpless profile -o FILE.pb.gz, or fpless report FILE -o FILE.pb.gz" },
 };

@@ -28,6 +28,14 @@ static void reports_fini(struct reports *reports)
 	free(reports->list);
 }
 
+static void describe(const char *path, const char *build_id, struct object_report *ret)
+{
+	ret->path = must_strdup(path);
+	/* as the kernel had it: without symbolic links, and nothing is asked of its file system */
+	ret->real_path = must_strdup(path);
+	snprintf(ret->found.build_id, sizeof(ret->found.build_id), "%s", build_id);
+}
+
 /* The first @nr of @missing. */
 static void describe_objects(const struct recording *recording,
 			     const struct missing_object *missing, size_t nr, struct reports *ret)
@@ -36,14 +44,9 @@ static void describe_objects(const struct recording *recording,
 	for (; ret->nr < nr; ret->nr++) {
 		const struct recording_object *object =
 			&recording->objects[missing[ret->nr].object];
-		const char *build_id = recording_string(recording, object->build_id);
-		struct object_report *report = &ret->list[ret->nr];
 
-		report->path = must_strdup(recording_string(recording, object->path));
-		/* as the kernel had it: without symbolic links, and nothing is asked of its file
-		 * system */
-		report->real_path = must_strdup(report->path);
-		snprintf(report->found.build_id, sizeof(report->found.build_id), "%s", build_id);
+		describe(recording_string(recording, object->path),
+			 recording_string(recording, object->build_id), &ret->list[ret->nr]);
 	}
 }
 
@@ -112,4 +115,22 @@ void missing_names_of_leaves(const struct recording *recording, struct summary_u
 	find_packages(&reports);
 	snprintf(hint, MISSING_NAMES_HINT, "%s", reports.list[0].hint);
 	ret->hint = hint;
+}
+
+void missing_names_package(const char *path, const char *build_id, bool is_debug, char *hint)
+{
+	CLEANUP(reports_fini)
+	struct reports reports = { .list = must_calloc(1, sizeof(*reports.list)), .nr = 1 };
+	const struct object_report *report = &reports.list[0];
+
+	describe(path, build_id, &reports.list[0]);
+	find_packages(&reports);
+	if (is_debug)
+		snprintf(hint, MISSING_NAMES_HINT, "%s", report->hint);
+	else if (*report->package.name)
+		snprintf(hint, MISSING_NAMES_HINT,
+			 "the installed file is of %s %s: it was another version",
+			 report->package.name, report->package.version);
+	else
+		*hint = '\0';
 }

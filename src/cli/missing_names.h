@@ -2,6 +2,7 @@
 /* Objects whose names or lines are missing, and the packages that have them. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "recording/recording.h"
@@ -12,6 +13,13 @@
  * have them.
  */
 void missing_names_write(FILE *to, const struct recording *recording);
+
+/*
+ * The package of the file @path of build-id @build_id, or of its debugging information if
+ * @is_debug, as a command to type, in @hint [MISSING_NAMES_HINT]; "" where no list knows it. Cost:
+ * reading the lists of dpkg, some 20 ms.
+ */
+void missing_names_package(const char *path, const char *build_id, bool is_debug, char *hint);
 
 /* Text of a hint, NUL included. */
 #define MISSING_NAMES_HINT 512u

@@ -19,23 +19,27 @@ static const struct argp_option options_list[] = {
 	{ 0 },
 };
 
-/* No FILE: the recording that fpless record has left here, also unpacked. */
-static void take_usual_file(struct report_options *options, struct argp_state *state)
+char *report_usual_file(void)
 {
 	static char packed[] = REPORT_USUAL_PATH, unpacked[] = "fpless.jsonl";
 	static char *const usual[] = { packed, unpacked };
 
 	for (size_t i = 0; i < ARRAY_SIZE(usual); i++) {
-		if (access(usual[i], F_OK))
-			continue;
-		options->usual_file = usual[i];
-		options->files = &options->usual_file;
-		options->nr_files = 1;
-		return;
+		if (!access(usual[i], F_OK))
+			return usual[i];
 	}
-	argp_failure(state, CLI_EXIT_USAGE, 0,
-		     "no FILE to read, and no " REPORT_USUAL_PATH
-		     " here, which fpless record writes");
+	return NULL;
+}
+
+static void take_usual_file(struct report_options *options, struct argp_state *state)
+{
+	options->usual_file = report_usual_file();
+	if (!options->usual_file)
+		argp_failure(state, CLI_EXIT_USAGE, 0,
+			     "no FILE to read, and no " REPORT_USUAL_PATH
+			     " here, which fpless record writes");
+	options->files = &options->usual_file;
+	options->nr_files = 1;
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)

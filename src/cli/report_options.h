@@ -11,6 +11,9 @@
 /* fpless record writes it, and it is read where no FILE is given. */
 #define REPORT_USUAL_PATH "fpless.jsonl.gz"
 
+/* The recording that fpless record has left here, also unpacked; NULL: it is not here. */
+char *report_usual_file(void);
+
 struct report_options {
 	char **files; /* borrowed from argv [nr_files]; "-" is stdin */
 	size_t nr_files;

@@ -15,6 +15,7 @@
 	X(top, "show the hottest functions while they run")                              \
 	X(compare, "sample, and judge frame-pointer stacks by CFI stacks")               \
 	X(report, "read recordings, add them up, filter them, write them in any format") \
+	X(annotate, "show where in a function its samples are, by line and instruction") \
 	X(script, "print a recording as perf script does")                               \
 	X(diff, "compare recordings: the changes, and whether they exceed noise")        \
 	X(tables, "show the unwind rows of an ELF file")                                 \

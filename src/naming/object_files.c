@@ -52,12 +52,15 @@ static bool is_name(const char *path)
  * Search order. For another machine's files prefer the debug file: nothing else will look for it
  * beside the file. On this machine the search for debug files does, so prefer the file.
  */
-enum place { BY_ID_DEBUG, BY_ID_SYSTEM, BY_ID, BY_PATH, BY_NAME, FETCHED, PLACES };
+enum place { BY_ID_DEBUG, BY_ID_SYSTEM, BY_ID, BY_PATH, BY_NAME, FETCHED, FETCHED_CODE, PLACES };
 
-static const enum place order_here[PLACES] = { BY_PATH,	     BY_ID,   BY_ID_DEBUG,
-					       BY_ID_SYSTEM, FETCHED, BY_NAME };
-static const enum place order_below[PLACES] = { BY_ID_DEBUG, BY_ID_SYSTEM, BY_ID,
-						BY_PATH,     BY_NAME,	   FETCHED };
+static const enum place order_here[] = {
+	BY_PATH, BY_ID, BY_ID_DEBUG, BY_ID_SYSTEM, FETCHED, BY_NAME
+};
+static const enum place order_below[] = { BY_ID_DEBUG, BY_ID_SYSTEM, BY_ID,
+					  BY_PATH,     BY_NAME,	     FETCHED };
+/* Places of code, which debug files lack. */
+static const enum place order_code[] = { BY_PATH, BY_ID, FETCHED_CODE, BY_NAME };
 
 /* Is what is there a file's debug information alone, as good as always? */
 static bool is_debug(enum place place)
@@ -97,7 +100,9 @@ static bool candidate(const char *root, const char *path, const char *build_id, 
 			length = snprintf(ret, PATH_MAX, "%s/%s", root, path);
 		break;
 	default:
-		return debuginfod_cached(bytes, bytes_of(build_id, bytes), ret);
+		return debuginfod_cached(bytes, bytes_of(build_id, bytes),
+					 place == FETCHED_CODE ? DEBUGINFOD_CODE : DEBUGINFOD_DEBUG,
+					 ret);
 	}
 	return length > 0 && length < PATH_MAX;
 }
@@ -147,7 +152,7 @@ static void fetch(struct debuginfod *fetcher, const char *build_id, struct objec
 	uint8_t bytes[ELF_FILE_BUILD_ID_MAX];
 	struct fpl_err err;
 
-	if (debuginfod_fetch(fetcher, bytes, bytes_of(build_id, bytes), &err))
+	if (debuginfod_fetch(fetcher, bytes, bytes_of(build_id, bytes), DEBUGINFOD_DEBUG, &err))
 		fpl_log(FPL_LOG_DEBUG, "%s", err.msg);
 	else
 		ret->fetched++;
@@ -178,7 +183,8 @@ static void find_file(struct parse_client *client, const char *root, const char 
 	bool here = !strcmp(root, "/");
 	char file[PATH_MAX];
 
-	for (size_t i = 0; i < PLACES && (ret->fd < 0 || (offsets && !ret->segments.nr)); i++) {
+	for (size_t i = 0;
+	     i < ARRAY_SIZE(order_here) && (ret->fd < 0 || (offsets && !ret->segments.nr)); i++) {
 		enum place place = here ? order_here[i] : order_below[i];
 		struct code_segments *segments = is_debug(place) ? &ret->of_debug : &ret->segments;
 		AUTO_FD int fd = -1;
@@ -284,4 +290,34 @@ int object_files_register(const struct recording *recording, const char *root,
 			error = register_object(recording, i, root, client, namer, ret, err);
 	}
 	return error;
+}
+
+int object_files_open_code(const struct recording *recording, uint32_t idx, const char *root,
+			   struct parse_client *client, struct debuginfod *fetcher, int *ret_fd,
+			   char ret_path[PATH_MAX])
+{
+	const struct recording_object *object = &recording->objects[idx];
+	const char *path = recording_string(recording, object->path);
+	const char *build_id = recording_string(recording, object->build_id);
+	const char *below = strcmp(root, "/") ? root : "";
+	uint8_t bytes[ELF_FILE_BUILD_ID_MAX];
+	bool refused = false;
+
+	if (!is_hex(build_id))
+		return -ENODATA;
+	for (size_t i = 0; i < ARRAY_SIZE(order_code); i++) {
+		int opened;
+
+		/* a server is asked for what is not here */
+		if (order_code[i] == FETCHED_CODE && fetcher)
+			(void)!debuginfod_fetch(fetcher, bytes, bytes_of(build_id, bytes),
+						DEBUGINFOD_CODE, NULL);
+		if (!candidate(below, path, build_id, order_code[i], ret_path))
+			continue;
+		opened = open_if_equal(client, ret_path, build_id, ret_fd, NULL);
+		if (opened > 0)
+			return 0;
+		refused = refused || opened < 0;
+	}
+	return refused ? -EINVAL : -ENOENT;
 }

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <limits.h>
 #include <stddef.h>
 
 #include "base/err.h"
@@ -37,5 +38,16 @@ FPL_MUST_CHECK int object_files_register(const struct recording *recording, cons
 					 struct parse_client *client, struct debuginfod *fetcher,
 					 struct namer *namer, struct object_files *ret,
 					 struct fpl_err *err);
+/*
+ * Open the file with the code of object @idx of @recording, which has its very build-id:
+ * @root/PATH, by its build-id in @root/.build-id, what debuginfod's client has fetched or @fetcher
+ * (NULL: not asked) fetches, @root/NAME. *ret_fd is the caller's; *ret_path is where it is. Errors:
+ * -ENODATA the recording knows no build-id; -EINVAL there are only files of other build-ids,
+ * which is said; -ENOENT there is no file.
+ */
+FPL_MUST_CHECK int object_files_open_code(const struct recording *recording, uint32_t idx,
+					  const char *root, struct parse_client *client,
+					  struct debuginfod *fetcher, int *ret_fd,
+					  char ret_path[PATH_MAX]);
 /* Only where nothing is asked of the namer any more. */
 void object_files_fini(struct object_files *files);

@@ -109,7 +109,8 @@ bool debug_file_candidate(const struct debug_search *search, size_t idx, char re
 	if (idx == 0)
 		return build_id_candidate(search->build_id, search->build_id_size, debug_dir, ret);
 	if (idx == DEBUG_FILE_CANDIDATES - 1)
-		return debuginfod_cached(search->build_id, search->build_id_size, ret);
+		return debuginfod_cached(search->build_id, search->build_id_size, DEBUGINFOD_DEBUG,
+					 ret);
 	idx--;
 	if (idx >= ARRAY_SIZE(prefix) || !path || strlen(path) >= PATH_MAX ||
 	    !search->link->name[0] || (prefix[idx][0] && path[0] != '/'))
@@ -169,7 +170,8 @@ bool debug_alt_candidate(const struct debug_alt_link *link, const char *debug_di
 	if (idx == 0)
 		return build_id_candidate(link->build_id, link->build_id_size, debug_dir, ret);
 	if (idx == DEBUG_ALT_CANDIDATES - 1)
-		return debuginfod_cached(link->build_id, link->build_id_size, ret);
+		return debuginfod_cached(link->build_id, link->build_id_size, DEBUGINFOD_DEBUG,
+					 ret);
 	if (idx >= DEBUG_ALT_CANDIDATES || !link->name[0])
 		return false;
 	n = snprintf(ret, PATH_MAX, "%s/.dwz/%s", debug_dir, link->name);

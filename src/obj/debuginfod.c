@@ -18,7 +18,10 @@ struct debuginfod {
 	void *library; /* owned */
 	void *client;  /* owned */
 	void (*end)(void *client);
-	int (*find)(void *client, const unsigned char *build_id, int build_id_size, char **path);
+	int (*find_debug)(void *client, const unsigned char *build_id, int size, char **path);
+	int (*find_code)(void *client, const unsigned char *build_id, int size, char **path);
+	int (*find_source)(void *client, const unsigned char *build_id, int size, const char *name,
+			   char **path);
 };
 
 static bool write_hex(const uint8_t *bytes, size_t size, char ret[2 * ELF_FILE_BUILD_ID_MAX + 1])
@@ -29,7 +32,8 @@ static bool write_hex(const uint8_t *bytes, size_t size, char ret[2 * ELF_FILE_B
 	return true;
 }
 
-bool debuginfod_cached(const uint8_t *build_id, size_t build_id_size, char ret[PATH_MAX])
+bool debuginfod_cached(const uint8_t *build_id, size_t build_id_size, enum debuginfod_kind kind,
+		       char ret[PATH_MAX])
 {
 	static const struct {
 		const char *variable, *below;
@@ -48,7 +52,8 @@ bool debuginfod_cached(const uint8_t *build_id, size_t build_id_size, char ret[P
 
 		if (!base || base[0] != '/')
 			continue;
-		n = snprintf(ret, PATH_MAX, "%s%s/%s/debuginfo", base, places[i].below, hex);
+		n = snprintf(ret, PATH_MAX, "%s%s/%s/%s", base, places[i].below, hex,
+			     kind == DEBUGINFOD_CODE ? "executable" : "debuginfo");
 		return n >= 0 && n < PATH_MAX;
 	}
 	return false;
@@ -78,8 +83,11 @@ int debuginfod_open(struct debuginfod **ret, struct fpl_err *err)
 	/* POSIX has functions as void * where it speaks of dlsym, ISO C has not */
 	*(void **)&begin = dlsym(debuginfod->library, "debuginfod_begin");
 	*(void **)&debuginfod->end = dlsym(debuginfod->library, "debuginfod_end");
-	*(void **)&debuginfod->find = dlsym(debuginfod->library, "debuginfod_find_debuginfo");
-	if (!begin || !debuginfod->end || !debuginfod->find)
+	*(void **)&debuginfod->find_debug = dlsym(debuginfod->library, "debuginfod_find_debuginfo");
+	*(void **)&debuginfod->find_code = dlsym(debuginfod->library, "debuginfod_find_executable");
+	*(void **)&debuginfod->find_source = dlsym(debuginfod->library, "debuginfod_find_source");
+	if (!begin || !debuginfod->end || !debuginfod->find_debug || !debuginfod->find_code ||
+	    !debuginfod->find_source)
 		return fpl_fail(err, -ENOSYS, "debuginfod: %s is another library", LIBRARY);
 	debuginfod->client = begin();
 	if (!debuginfod->client)
@@ -100,16 +108,26 @@ void debuginfod_close(struct debuginfod *debuginfod)
 }
 
 int debuginfod_fetch(struct debuginfod *debuginfod, const uint8_t *build_id, size_t build_id_size,
-		     struct fpl_err *err)
+		     enum debuginfod_kind kind, struct fpl_err *err)
 {
 	char hex[2 * ELF_FILE_BUILD_ID_MAX + 1];
 	int fd;
 
 	if (!write_hex(build_id, build_id_size, hex))
 		return fpl_fail(err, -EINVAL, "debuginfod: a build-id of %zu bytes", build_id_size);
-	fd = debuginfod->find(debuginfod->client, build_id, (int)build_id_size, NULL);
+	fd = (kind == DEBUGINFOD_CODE ? debuginfod->find_code : debuginfod->find_debug)(
+		debuginfod->client, build_id, (int)build_id_size, NULL);
 	if (fd < 0)
 		return fpl_fail(err, fd, "debuginfod: %s: %s", hex, strerror(-fd));
 	close(fd);
 	return 0;
+}
+
+int debuginfod_source(struct debuginfod *debuginfod, const uint8_t *build_id, size_t build_id_size,
+		      const char *path)
+{
+	if (build_id_size < 2 || build_id_size > ELF_FILE_BUILD_ID_MAX)
+		return -EINVAL;
+	return debuginfod->find_source(debuginfod->client, build_id, (int)build_id_size, path,
+				       NULL);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Debug files of elfutils' debuginfod: those its client has fetched before and, on request,
- * fetching. Only debuginfod_fetch() uses the network.
+ * Files of elfutils' debuginfod: those its client has fetched before and, on request, fetching.
+ * Only debuginfod_fetch() and debuginfod_source() use the network.
  */
 #pragma once
 
@@ -12,13 +12,20 @@
 
 #include "base/err.h"
 
+/* A file of a build-id. */
+enum debuginfod_kind {
+	DEBUGINFOD_DEBUG, /* its debug file */
+	DEBUGINFOD_CODE,  /* the program or library itself */
+};
+
 /*
- * Write the path at which the client keeps the debug file of @build_id
+ * Write the path at which the client keeps the @kind of @build_id
  * (debuginfod_find_debuginfo(3), "CACHE"): below $DEBUGINFOD_CACHE_PATH, else
  * $XDG_CACHE_HOME/debuginfod_client, else ~/.cache/debuginfod_client. Returns false if no such
  * folder can be named.
  */
-bool debuginfod_cached(const uint8_t *build_id, size_t build_id_size, char ret[PATH_MAX]);
+bool debuginfod_cached(const uint8_t *build_id, size_t build_id_size, enum debuginfod_kind kind,
+		       char ret[PATH_MAX]);
 
 struct debuginfod;
 
@@ -30,9 +37,17 @@ FPL_MUST_CHECK int debuginfod_open(struct debuginfod **ret, struct fpl_err *err)
 void debuginfod_close(struct debuginfod *debuginfod);
 
 /*
- * Fetch the debug file of @build_id, at least 2 bytes, into the client's cache, where the search
- * for debug files finds it. Blocks up to $DEBUGINFOD_TIMEOUT. Errors: -ENOENT no server has it;
- * else as debuginfod_find_debuginfo(3).
+ * Fetch the @kind of @build_id, at least 2 bytes, into the client's cache, where the search for
+ * such files finds it. Blocks up to $DEBUGINFOD_TIMEOUT. Errors: -ENOENT no server has it; else as
+ * debuginfod_find_debuginfo(3).
  */
 FPL_MUST_CHECK int debuginfod_fetch(struct debuginfod *debuginfod, const uint8_t *build_id,
-				    size_t build_id_size, struct fpl_err *err);
+				    size_t build_id_size, enum debuginfod_kind kind,
+				    struct fpl_err *err);
+
+/*
+ * Fetch the source @path of @build_id, absolute as debugging information has it. Returns a
+ * descriptor, the caller's, or as debuginfod_find_source(3). Blocks as above.
+ */
+FPL_MUST_CHECK int debuginfod_source(struct debuginfod *debuginfod, const uint8_t *build_id,
+				     size_t build_id_size, const char *path);

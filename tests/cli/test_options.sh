@@ -22,7 +22,7 @@ if [ -s "$work/stderr" ]; then
 fi
 refused "no verb 'frobnicate': see fpless --help" frobnicate
 refused "no verb 'profil': did you mean profile. see fpless --help" profil
-refused "no verb 'annotate': fpless report --lines FILE" annotate main
+refused "no FUNCTION: fpless report lists the hottest" annotate
 refused "no verb 'flamegraph': fpless profile -o FILE.svg" flamegraph
 refused "no verb 'dif': did you mean diff. see fpless --help" dif
 refused "no verb 'tabels': see fpless --help" tabels

@@ -398,41 +398,57 @@ static void debuginfod_files_are_found_in_its_cache(void **state)
 		set_variable("DEBUGINFOD_CACHE_PATH", cases[i].own);
 		set_variable("XDG_CACHE_HOME", cases[i].xdg);
 		set_variable("HOME", cases[i].home);
-		assert_int_equal(debuginfod_cached(build_id, 2, path), cases[i].want != NULL);
+		assert_int_equal(debuginfod_cached(build_id, 2, DEBUGINFOD_DEBUG, path),
+				 cases[i].want != NULL);
 		if (cases[i].want)
 			assert_string_equal(path, cases[i].want);
 	}
 	set_variable("HOME", "/home/u");
-	assert_false(debuginfod_cached(build_id, 1, path));
-	assert_false(debuginfod_cached(build_id, ELF_FILE_BUILD_ID_MAX + 1, path));
+	assert_false(debuginfod_cached(build_id, 1, DEBUGINFOD_DEBUG, path));
+	assert_false(
+		debuginfod_cached(build_id, ELF_FILE_BUILD_ID_MAX + 1, DEBUGINFOD_DEBUG, path));
 }
 
 /* A server may be a folder: the client of elfutils takes file:// for one. */
-static void a_debug_file_is_fetched_into_the_cache(void **state)
+static void files_are_fetched_into_the_cache(void **state)
 {
 	static const uint8_t build_id[] = { 0xab, 0xcd, 0xef, 0x01 }, other[] = { 1, 2, 3, 4 };
 	struct debuginfod *debuginfod = NULL;
 	struct fpl_err err = { 0 };
 	struct tree tree;
 	char text[PATH_MAX], path[PATH_MAX];
-	int code;
+	int code, fd;
 
 	(void)state;
 	set_variable("DEBUGINFOD_URLS", NULL);
 	assert_int_equal(debuginfod_open(&debuginfod, &err), -ENOENT);
 	tree_init(&tree);
 	tree_put(&tree, "server/buildid/abcdef01/debuginfo", "debug");
+	tree_put(&tree, "server/buildid/abcdef01/executable", "code");
+	tree_put(&tree, "server/buildid/abcdef01/source/src/a.c", "source");
 	snprintf(text, sizeof(text), "file://%s/server", tree.root);
 	set_variable("DEBUGINFOD_URLS", text);
 	snprintf(text, sizeof(text), "%s/cache", tree.root);
 	set_variable("DEBUGINFOD_CACHE_PATH", text);
 	code = debuginfod_open(&debuginfod, &err);
 	if (!code) {
-		assert_int_equal(debuginfod_fetch(debuginfod, build_id, 4, &err), 0);
-		assert_true(debuginfod_cached(build_id, 4, path));
+		assert_int_equal(debuginfod_fetch(debuginfod, build_id, 4, DEBUGINFOD_DEBUG, &err),
+				 0);
+		assert_true(debuginfod_cached(build_id, 4, DEBUGINFOD_DEBUG, path));
 		assert_int_equal(access(path, R_OK), 0);
-		assert_true(debuginfod_fetch(debuginfod, other, 4, &err) < 0);
-		assert_int_equal(debuginfod_fetch(debuginfod, other, 1, &err), -EINVAL);
+		assert_int_equal(debuginfod_fetch(debuginfod, build_id, 4, DEBUGINFOD_CODE, &err),
+				 0);
+		assert_true(debuginfod_cached(build_id, 4, DEBUGINFOD_CODE, path));
+		assert_int_equal(access(path, R_OK), 0);
+		fd = debuginfod_source(debuginfod, build_id, 4, "/src/a.c");
+		assert_true(fd >= 0);
+		assert_int_equal(pread(fd, text, sizeof(text), 0), 6);
+		close(fd);
+		assert_true(debuginfod_source(debuginfod, build_id, 4, "/src/b.c") < 0);
+		assert_int_equal(debuginfod_source(debuginfod, other, 1, "/src/a.c"), -EINVAL);
+		assert_true(debuginfod_fetch(debuginfod, other, 4, DEBUGINFOD_DEBUG, &err) < 0);
+		assert_int_equal(debuginfod_fetch(debuginfod, other, 1, DEBUGINFOD_DEBUG, &err),
+				 -EINVAL);
 		debuginfod_close(debuginfod);
 	}
 	tree_fini(&tree);
@@ -457,7 +473,7 @@ int main(void)
 						scratch_teardown),
 		cmocka_unit_test(supplements_are_found_below_the_debug_folder_alone),
 		cmocka_unit_test(debuginfod_files_are_found_in_its_cache),
-		cmocka_unit_test(a_debug_file_is_fetched_into_the_cache),
+		cmocka_unit_test(files_are_fetched_into_the_cache),
 		cmocka_unit_test(mini_debug_is_inflated_or_refused),
 	};
 

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The code of one function with the samples beside it: instructions, the lines of source they come
+ * from, the functions inlined at them, and jumps. Pure data: src/annotate makes it, writers of any
+ * format show it. All texts are borrowed, as they were found: who shows them escapes them.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define ANNOTATION_NONE UINT32_MAX /* no such instruction, no such line */
+
+/* A function at an instruction. */
+struct annotation_site {
+	const char *function; /* NULL: unknown */
+	const char *file;     /* NULL: unknown */
+	uint32_t line;	      /* 0: unknown */
+};
+
+struct annotation_insn {
+	uint64_t vaddr, samples; /* samples whose pc lies in it */
+	const char *text;
+	const char *target_name; /* of the function that a call or jump leads to; NULL: unknown */
+	uint32_t to;   /* the instruction that it jumps to in this function; ANNOTATION_NONE */
+	uint32_t line; /* in annotation.lines: that of the innermost site; ANNOTATION_NONE */
+	/* In annotation.sites: the innermost first, the last is the function itself. */
+	uint32_t first_site, nr_sites;
+	uint8_t size; /* bytes */
+};
+
+struct annotation_line {
+	const char *file;
+	uint32_t number;
+	uint64_t samples; /* of all instructions of the line in the function */
+	const char *text; /* its source, safe to show; NULL: not there */
+};
+
+struct annotation {
+	const char *function;
+	const char *object;   /* path, as its process saw it */
+	const char *build_id; /* hex; "": unknown */
+	const char *path;     /* of the file that the code comes from; NULL: none was found */
+	uint64_t start, end;  /* vaddrs of the function; 0, 0 without code */
+	uint64_t samples;     /* its own: all of them */
+	uint64_t elsewhere;   /* those of them that no instruction here has */
+	uint64_t of;	      /* samples of the recording */
+	struct annotation_insn *insns;
+	size_t nr_insns;
+	struct annotation_site *sites;
+	size_t nr_sites;
+	struct annotation_line *lines; /* by file, then by number */
+	size_t nr_lines;
+	const char **notes; /* what is missing, and what would help */
+	size_t nr_notes;
+};
