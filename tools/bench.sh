@@ -71,6 +71,7 @@ run python3 tests/bench/names_cache/run.py build/release/fpless
 run python3 tests/bench/compare/run.py build/release
 run python3 tests/bench/symbolize/run.py build/release
 run python3 tests/bench/lines/run.py build/release
+run python3 tests/bench/annotate/run.py build/release/fpless
 run python3 tests/bench/pictures/run.py build/release/fpless
 run python3 tests/bench/diff/run.py build/release/fpless
 run python3 tests/bench/many_stacks/run.py build/release/fpless

@@ -68,6 +68,26 @@ def instructions(path, function):
     return [int(found, 16) for found in re.findall(r"^\s+([0-9a-f]+):\t", text, re.MULTILINE)]
 
 
+def frame_of(path, build_id, vaddr, symbol, start, exact=True, **more):
+    frame = {"object": path, "build_id": build_id, "vaddr": hex(vaddr), "symbol": symbol, "offset": vaddr - start,
+             "origin": "cfi", **more}
+    return {**frame, "exact": True} if exact else frame
+
+
+def write_recording(path, stacks):
+    """A recording of @stacks: (count, user frames, kernel frames)."""
+    total = sum(count for count, _, _ in stacks)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(json.dumps({"type": "meta", "format": 1, "event": "cpu-clock", "period_ns": 1000000, "hz": 1000,
+                               "start_unix_ns": 1, "duration_ns": 1000000000, "cpus": 1, "kernel": "6.1",
+                               "argv": ["fpless"]}) + "\n")
+        for count, user, kernel in stacks:
+            file.write(json.dumps({"type": "stack", "count": count, "weight_ns": count * 1000000, "comm": "prog",
+                                   "pid": 7, "stop": "outermost", "user": user, "kernel": kernel}) + "\n")
+        file.write(json.dumps({"type": "books", "fired": total, "shown": total, "idle": 0, "filtered": 0,
+                               "lost": {}}) + "\n")
+
+
 class Case(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -91,24 +111,12 @@ class Case(unittest.TestCase):
         shutil.copy(self.program, self.root + PATH)
 
     def frame(self, vaddr, symbol="work", start=None, path=PATH, build_id=None, exact=True, **more):
-        start = self.insns[0] if start is None else start
-        frame = {"object": path, "build_id": self.build_id if build_id is None else build_id, "vaddr": hex(vaddr),
-                 "symbol": symbol, "offset": vaddr - start, "origin": "cfi", **more}
-        return {**frame, "exact": True} if exact else frame
+        return frame_of(path, self.build_id if build_id is None else build_id, vaddr, symbol,
+                        self.insns[0] if start is None else start, exact, **more)
 
     def record(self, stacks, name="x.jsonl"):
-        """A recording of @stacks: (count, user frames, kernel frames)."""
         path = os.path.join(self.folder, name)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(json.dumps({"type": "meta", "format": 1, "event": "cpu-clock", "period_ns": 1000000, "hz": 1000,
-                                   "start_unix_ns": 1, "duration_ns": 1000000000, "cpus": 1, "kernel": "6.1",
-                                   "argv": ["fpless"]}) + "\n")
-            for count, user, kernel in stacks:
-                file.write(json.dumps({"type": "stack", "count": count, "weight_ns": count * 1000000, "comm": "prog",
-                                       "pid": 7, "stop": "outermost", "user": user, "kernel": kernel}) + "\n")
-            total = sum(count for count, _, _ in stacks)
-            file.write(json.dumps({"type": "books", "fired": total, "shown": total, "idle": 0, "filtered": 0,
-                                   "lost": {}}) + "\n")
+        write_recording(path, stacks)
         return path
 
     def usual(self):
