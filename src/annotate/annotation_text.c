@@ -97,30 +97,6 @@ static void put_hottest(struct writer *writer)
 		fprintf(writer->to, "%*s... and %zu more\n", 19, "", nr - HOTTEST_LINES);
 }
 
-/* Are both in the same function, inlined at the same places? */
-static bool is_same_function(const struct annotation *of, const struct annotation_insn *a,
-			     const struct annotation_insn *b)
-{
-	if (a->nr_sites != b->nr_sites)
-		return false;
-	for (uint32_t i = 0; i < a->nr_sites; i++) {
-		const struct annotation_site *left = &of->sites[a->first_site + i];
-		const struct annotation_site *right = &of->sites[b->first_site + i];
-
-		/* equal texts are one */
-		if (left->function != right->function || (i && left->line != right->line))
-			return false;
-	}
-	return true;
-}
-
-/* Do both come from one line of it, too? */
-static bool is_same_place(const struct annotation *of, const struct annotation_insn *a,
-			  const struct annotation_insn *b)
-{
-	return a->line == b->line && is_same_function(of, a, b);
-}
-
 /* "scale, inlined in main at a.c:7" */
 static void put_inlined(struct writer *writer, const struct annotation_insn *insn)
 {
@@ -139,24 +115,22 @@ static void put_inlined(struct writer *writer, const struct annotation_insn *ins
 	putc('\n', writer->to);
 }
 
-/* The line that instruction @first and those behind it come from. */
-static void put_place(struct writer *writer, size_t first)
+/* The line that instruction @first and those behind it come from. Returns where they end. */
+static size_t put_place(struct writer *writer, size_t first)
 {
 	const struct annotation *of = writer->of;
 	const struct annotation_insn *insn = &of->insns[first];
-	uint64_t samples = 0;
+	uint64_t samples;
+	size_t end = annotation_place_end(of, first, &samples);
 
-	if (first && is_same_place(of, insn - 1, insn))
-		return;
-	for (size_t i = first; i < of->nr_insns && is_same_place(of, insn, &of->insns[i]); i++)
-		samples += of->insns[i].samples;
-	if (insn->nr_sites > 1 && !(first && is_same_function(of, insn - 1, insn)))
+	if (insn->nr_sites > 1 && !(first && annotation_is_same_function(of, insn - 1, insn)))
 		put_inlined(writer, insn);
 	put_samples(writer, samples);
 	if (insn->line == ANNOTATION_NONE)
 		fputs("(no line)\n", writer->to);
 	else
 		put_line(writer, &of->lines[insn->line]);
+	return end;
 }
 
 /* By enum jump_part: itself, and to its right; the last column's right is the instruction. */
@@ -214,9 +188,9 @@ static void put_code(struct writer *writer)
 		to[i] = of->insns[i].to;
 	jump_lanes_make(to, of->nr_insns, &writer->lanes);
 	fputs("\n   SHARE  SAMPLES  CODE\n", writer->to);
-	for (size_t i = 0; i < of->nr_insns; i++) {
-		if (of->nr_lines)
-			put_place(writer, i);
+	for (size_t i = 0, end = 0; i < of->nr_insns; i++) {
+		if (of->nr_lines && i == end)
+			end = put_place(writer, i);
 		put_insn(writer, i, width);
 	}
 	jump_lanes_fini(&writer->lanes);

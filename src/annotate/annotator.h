@@ -50,3 +50,16 @@ enum annotation_lack annotator_make(struct annotator *annotator, const struct re
 /* Add the line @note, which is copied. */
 void annotation_add_note(struct annotation *annotation, const char *note);
 void annotation_fini(struct annotation *annotation);
+
+/* Bounds of the annotations for a page: functions, and bytes of their texts. */
+#define ANNOTATIONS_MAX	      30u
+#define ANNOTATIONS_BYTES_MAX (4u << 20)
+
+/*
+ * Annotate the functions of @code, found in @recording, with the most samples, in turn; one that
+ * does not fit, and one without code, is left out. Afterwards annotations_fini(). As
+ * annotator_make(). Cost: at most 4 * ANNOTATIONS_MAX functions are looked at.
+ */
+void annotations_make(struct annotator *annotator, const struct recording *recording,
+		      const struct hot_code *code, struct annotations *ret);
+void annotations_fini(struct annotations *annotations);

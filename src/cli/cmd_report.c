@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "annotate/annotator.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/memory_limit.h"
@@ -72,13 +73,51 @@ static void report(const struct report_options *options, const struct recording 
 	recording_report_write(stderr, &report, fpl_log_enabled(FPL_LOG_DEBUG));
 }
 
+/* Code of the hottest functions, for a page. */
+struct page_code {
+	struct annotator *annotator; /* owned; NULL: none is wanted */
+	struct hot_code hot;
+	struct annotations annotations;
+};
+
+static void page_code_fini(struct page_code *code)
+{
+	annotations_fini(&code->annotations);
+	hot_code_fini(&code->hot);
+	annotator_close(code->annotator);
+}
+
+/* Before rights are given up. */
+static int page_code_open(const struct report_options *options, struct page_code *code,
+			  struct fpl_err *err)
+{
+	const struct annotator_options annotator = {
+		.root = options->reading.symfs ? options->reading.symfs : "/",
+		.debuginfod = options->reading.debuginfod,
+		.no_demangle = options->output.no_demangle,
+	};
+
+	return options->code ? annotator_open(&annotator, &code->annotator, err) : 0;
+}
+
+static void page_code_make(struct page_code *code, const struct recording *recording)
+{
+	if (!code->annotator)
+		return;
+	hot_code_find(recording, &code->hot);
+	annotations_make(code->annotator, recording, &code->hot, &code->annotations);
+}
+
 /* Write everything and say what it is worth. Returns an enum cli_exit. */
 static int present(struct sinks *sinks, const struct report_options *options,
 		   const struct recording *recording, const struct merge_result *result,
-		   const struct report_names *names)
+		   const struct report_names *names, const struct page_code *code)
 {
-	const struct format_options format_options = output_options_format(&options->output);
+	struct format_options format_options = output_options_format(&options->output);
 	uint64_t shown;
+
+	format_options.code = code->annotator ? &code->annotations : NULL;
+
 	int status = sinks_write(sinks, recording, &format_options, &shown);
 	int stats_status = sinks_write_stats(sinks, recording, shown);
 
@@ -107,8 +146,10 @@ static enum input_needs needs_of(const struct report_options *options)
 {
 	enum input_needs needs = inputs_needs(&options->reading);
 
-	/* packages are looked up in the lists of the system */
-	return options->missing && needs == INPUT_NEEDS_NOTHING ? INPUT_NEEDS_FILES : needs;
+	/* packages are looked up in the lists of the system, code in its programs */
+	return (options->missing || options->code) && needs == INPUT_NEEDS_NOTHING
+		       ? INPUT_NEEDS_FILES
+		       : needs;
 }
 
 static int run(const struct report_options *options, struct privileged_helper *helper)
@@ -118,6 +159,7 @@ static int run(const struct report_options *options, struct privileged_helper *h
 	CLEANUP(cleanup_filter) struct filter *filter = NULL;
 	CLEANUP(recording_fini) struct recording recording = { 0 };
 	CLEANUP(report_names_fini) struct report_names names = { 0 };
+	CLEANUP(page_code_fini) struct page_code code = { .annotator = NULL };
 	struct merge_result result = { 0 };
 	struct fpl_err err = { 0 };
 
@@ -125,9 +167,10 @@ static int run(const struct report_options *options, struct privileged_helper *h
 		fpl_log(FPL_LOG_ERROR, "%s", err.msg);
 		return CLI_EXIT_USAGE;
 	}
-	if (options->reading.symfs &&
-	    report_names_init(&names, &options->output, &options->reading.cache,
-			      options->reading.debuginfod, &err)) {
+	if ((options->reading.symfs &&
+	     report_names_init(&names, &options->output, &options->reading.cache,
+			       options->reading.debuginfod, &err)) ||
+	    page_code_open(options, &code, &err)) {
 		fpl_log(FPL_LOG_ERROR, "%s", err.msg);
 		return CLI_EXIT_CANNOT_RUN;
 	}
@@ -143,9 +186,10 @@ static int run(const struct report_options *options, struct privileged_helper *h
 	    (options->reading.symfs &&
 	     report_names_apply(&names, options->reading.symfs, &recording, &err)))
 		return inputs_fail(&err);
+	page_code_make(&code, &recording);
 	recording_settle(&recording);
 
-	int status = present(&sinks, options, &recording, &result, &names);
+	int status = present(&sinks, options, &recording, &result, &names, &code);
 
 	sinks_show_page(&sinks);
 	return status;

@@ -2,6 +2,7 @@
 #include "cli/report_options.h"
 
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -9,12 +10,15 @@
 #include "cli/verbs.h"
 
 /* Keys of options without a letter, none of those of output_options.c and reading_options.c. */
-enum { KEY_MISSING = 0x200 };
+enum { KEY_MISSING = 0x200, KEY_CODE };
 
 static const struct argp_option options_list[] = {
 	{ "missing", KEY_MISSING, NULL, 0,
 	  "List on stdout the objects without names or lines, the samples that costs, and the packages to install",
 	  3 },
+	{ "code", KEY_CODE, NULL, 0,
+	  "Put the code of the hottest functions into a page (-o FILE.html), with its samples, as fpless annotate shows it: sources, too",
+	  2 },
 	{ NULL, 'h', NULL, OPTION_HIDDEN, NULL, -1 },
 	{ 0 },
 };
@@ -42,6 +46,17 @@ static void take_usual_file(struct report_options *options, struct argp_state *s
 	options->nr_files = 1;
 }
 
+static void check_code(const struct report_options *options, struct argp_state *state)
+{
+	bool has_page = options->output.open;
+
+	for (size_t i = 0; i < options->output.nr; i++)
+		has_page |= options->output.list[i].format &&
+			    !strcmp(options->output.list[i].format->name, "html");
+	if (options->code && !has_page)
+		argp_failure(state, CLI_EXIT_USAGE, 0, "--code: needs a page: -o FILE.html");
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct report_options *options = state->input;
@@ -61,6 +76,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 			take_usual_file(options, state);
 		reading_options_check_files(options->files, options->nr_files, state);
 		output_options_check(&options->output, state);
+		check_code(options, state);
+		return 0;
+	case KEY_CODE:
+		options->code = true;
 		return 0;
 	case KEY_MISSING:
 		options->missing = true;

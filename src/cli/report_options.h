@@ -20,6 +20,7 @@ struct report_options {
 	char *usual_file; /* borrowed: files[0] where none was given */
 	struct reading_options reading;
 	bool missing;
+	bool code; /* a page gets the code of the hottest functions */
 	struct output_options output;
 };
 

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "picture/call_groups.h"
+#include "picture/html_code.h"
 #include "picture/html_parts.h"
 #include "picture/html_threads.h"
 #include "picture/html_time.h"
@@ -29,6 +30,7 @@ struct page {
 	struct call_tree trees[FLAME_SIDES]; /* CFI, or whatever there is; frame pointers */
 	struct html_time time;		     /* of one walk alone, as the threads */
 	struct html_threads threads;
+	const struct annotations *code;	     /* borrowed; NULL: none */
 };
 
 static void page_fini(struct page *page)
@@ -176,6 +178,7 @@ static void write_all(struct page *page, FILE *to)
 	json_close(json, ']');
 	html_time_write(json, &page->time);
 	html_threads_write(&page->parts, &page->threads);
+	html_code_write(json, page->code);
 	html_parts_write_names(&page->parts);
 	json_close(json, '}');
 	putc('\n', json->to);
@@ -185,7 +188,7 @@ int html_data_write(FILE *to, const struct recording *recording,
 		    const struct format_options *options, uint64_t *ret_shown, struct fpl_err *err)
 {
 	CLEANUP(page_fini)
-	struct page page = { .recording = recording };
+	struct page page = { .recording = recording, .code = options->code };
 	int error;
 
 	page.look = options->picture ? options->picture : &picture_options_usual;

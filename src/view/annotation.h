@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -54,3 +55,24 @@ struct annotation {
 	const char **notes; /* what is missing, and what would help */
 	size_t nr_notes;
 };
+
+/* Annotations of the hottest functions, for a page. */
+struct annotations {
+	struct annotation *list; /* the hottest first */
+	size_t nr;
+	size_t left_out; /* functions with samples that have none here */
+};
+
+/*
+ * Are the code of @a and @b, two of its instructions, of one function, inlined at the same places?
+ * Equal texts of functions must be one.
+ */
+bool annotation_is_same_function(const struct annotation *annotation,
+				 const struct annotation_insn *a, const struct annotation_insn *b);
+
+/*
+ * How far code of one line goes: the first instruction behind @first that is of another line, or of
+ * another function; nr_insns: all are. *ret_samples: of those before. Cost: O(instructions).
+ */
+size_t annotation_place_end(const struct annotation *annotation, size_t first,
+			    uint64_t *ret_samples);

@@ -19,6 +19,7 @@ enum format_inlined {
 };
 
 struct picture_options; /* picture/picture_options.h */
+struct annotations;	/* view/annotation.h */
 
 /* A format takes of these what it has a place for. */
 struct format_options {
@@ -31,6 +32,7 @@ struct format_options {
 	bool fold_recursion; /* where functions are shown: those that call themselves stand once */
 	size_t columns;	     /* that a report has; 0: as many as it takes */
 	const struct picture_options *picture; /* borrowed: what is drawn; NULL: as is usual */
+	const struct annotations *code; /* borrowed: what a page shows of code; NULL: nothing */
 };
 
 /* The texts of frames that @options ask for, of formats that show functions. */

@@ -172,6 +172,7 @@ class Model {
 			this.groupCounts[ends.group[i]] += ends.count[i];
 		this.times = raw.time ? new Times(raw.time) : null;
 		this.threads = raw.threads ? new Threads(raw.threads, this.names, ends) : null;
+		this.code = raw.code || null;
 		this.weigh({});
 	}
 

@@ -14,6 +14,7 @@ const TABS = [
 	{ key: "sandwich", title: "Callers & callees", view: (app) => new SandwichView(app), state: { fn: -1 } },
 	{ key: "functions", title: "Functions", view: (app) => new FunctionsView(app), on: (model) => !model.diff },
 	{ key: "functions", title: "Functions", view: (app) => new DiffFunctionsView(app), on: (model) => model.diff },
+	{ key: "code", title: "Code", view: (app) => new CodeView(app), on: (model) => model.code, strip: false, state: { code: 0 } },
 	{ key: "processes", title: "Processes", view: (app) => new ProcessesView(app), on: (model) => !model.diff, strip: false },
 	{ key: "chart", title: "Chart", view: (app) => new ChartView(app), on: (model) => model.threads && model.threads.timed, state: { span: "", lanes: "" } },
 	{ key: "run", title: "Run", view: (app) => new RunView(app), on: (model) => !model.diff, strip: false },
