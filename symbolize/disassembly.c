@@ -2,9 +2,12 @@
 #include "symbolize/disassembly.h"
 
 #include <Zydis/Zydis.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/cleanup.h"
 
 struct disassembler {
 	ZydisDecoder decoder;
@@ -66,6 +69,45 @@ static uint64_t target_of(const ZydisDecodedInstruction *head, const ZydisDecode
 	return target;
 }
 
+/* Conditions as Zydis and as objdump, perf and gdb call them; "nbe" comes before "nb". */
+static const struct {
+	const char *zydis, *usual;
+} conditions[] = {
+	{ "nbe", "a" }, { "nle", "g" }, { "nb", "ae" },
+	{ "nl", "ge" }, { "nz", "ne" }, { "z", "e" },
+};
+
+/* Behind the condition stands nothing, or a letter for the size of an operand. */
+static bool is_end(const char *rest)
+{
+	if (*rest && strchr("bwlq", *rest))
+		rest++;
+	return *rest == ' ' || *rest == '\0';
+}
+
+/* Gives jumps, moves and settings on a condition their usual names: shorter ones. */
+static void rename_condition(char *text)
+{
+	static const char *const prefixes[] = { "j", "cmov", "set" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++) {
+		char *at = text + strlen(prefixes[i]);
+
+		if (strncmp(text, prefixes[i], strlen(prefixes[i])) != 0)
+			continue;
+		for (size_t k = 0; k < ARRAY_SIZE(conditions); k++) {
+			size_t length = strlen(conditions[k].zydis);
+			size_t usual = strlen(conditions[k].usual);
+
+			if (strncmp(at, conditions[k].zydis, length) != 0 || !is_end(at + length))
+				continue;
+			memcpy(at, conditions[k].usual, usual);
+			memmove(at + usual, at + length, strlen(at + length) + 1);
+			return;
+		}
+	}
+}
+
 void disassemble(const struct disassembler *disassembler, const uint8_t *code, size_t size,
 		 uint64_t vaddr, struct disassembled *ret)
 {
@@ -83,6 +125,7 @@ void disassemble(const struct disassembler *disassembler, const uint8_t *code, s
 		snprintf(ret->text, sizeof(ret->text), ".byte 0x%02x", code[0]);
 		return;
 	}
+	rename_condition(ret->text);
 	ret->size = head.length;
 	ret->kind = (uint8_t)kind_of(head.meta.category);
 	if (ret->kind != LISTING_PLAIN)

@@ -85,12 +85,16 @@ static size_t list_leaves(const struct recording *recording, const uint64_t *sam
 
 		if (!samples[i])
 			continue;
-		ret[nr++] = (struct leaf){ .frame = frame,
-					   .samples = samples[i],
-					   .file = file_of(recording, frame->object),
-					   .name = name_of(recording, frame),
-					   .start = frame->start,
-					   .pc = frame_lookup_pc(frame->address, frame->exact) };
+		ret[nr] = (struct leaf){ .frame = frame,
+					 .samples = samples[i],
+					 .file = file_of(recording, frame->object),
+					 .name = name_of(recording, frame),
+					 .start = frame->start,
+					 .pc = frame_lookup_pc(frame->address, frame->exact) };
+		/* of code without a name and a start, nothing tells whether two pcs are of one */
+		if (!ret[nr].name && ret[nr].start == RECORDING_NO_ADDRESS)
+			ret[nr].start = ret[nr].pc;
+		nr++;
 	}
 	qsort(ret, nr, sizeof(*ret), by_place);
 	return nr;

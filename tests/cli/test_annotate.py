@@ -6,6 +6,7 @@ What each instruction and line has is held against the recording, objdump, addr2
 
 import json
 import os
+import pty
 import re
 import shutil
 import struct
@@ -223,6 +224,22 @@ class Annotate(Case):
         self.assertRegex(text, r"call +0x[0-9a-f]+ <puts@plt>\n")
         self.assertRegex(self.annotate("-M", "intel", "work", self.usual()).stdout, r"xor +e?[a-z0-9]+, e?[a-z0-9]+\n")
         self.assertNotIn("sum += x", self.annotate("--no-source", "work", self.usual()).stdout)
+
+    def test_a_terminal_of_unicode_has_its_characters(self):
+        ours, theirs = pty.openpty()
+        with subprocess.Popen([FPLESS, "annotate", "--symfs", self.root, "--color", "never", "work", self.usual()], stdout=theirs,
+                              stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, "LC_ALL": "C.UTF-8"}) as process:
+            os.close(theirs)
+            with open(ours, "rb", buffering=0) as terminal:
+                text = b""
+                try:
+                    while part := terminal.read(65536):
+                        text += part
+                except OSError:  # the other end has closed it
+                    pass
+            self.assertEqual(process.wait(TIMEOUT_S), 0)
+        self.assertRegex(text.decode(), " ┌─+ +j")
+        self.assertRegex(text.decode(), " └─+> ")
 
     def test_a_missing_file_is_named(self):
         recording = self.usual()

@@ -101,6 +101,30 @@ static void samples_are_those_of_leaves_by_pc(void **state)
 	assert_int_equal(pcs[1].samples, 7);
 }
 
+static void code_without_name_and_start_is_its_pc(void **state)
+{
+	CLEANUP(recording_fini) struct recording recording;
+	CLEANUP(hot_code_fini) struct hot_code code = { .nr = 0 };
+	struct recording_frame key = { .start = RECORDING_NO_ADDRESS,
+				       .origin = RECORDING_NO_ORIGIN,
+				       .exact = true };
+
+	(void)state;
+	assert_int_equal(recording_init(&recording), 0);
+	key.object = object(&recording, "/bin/a", "aa");
+	for (uint64_t i = 0; i < 2; i++) {
+		uint32_t id;
+
+		key.address = 0x1000 + i;
+		assert_int_equal(recording_add_frame(&recording, &key, NULL, &id), 0);
+		stack(&recording, 2 - i, 1, 0, &id);
+	}
+	hot_code_find(&recording, &code);
+	assert_int_equal(code.nr, 2);
+	assert_string_equal(code.functions[0].name, "[a+0x1000]");
+	assert_string_equal(code.functions[1].name, "[a+0x1001]");
+}
+
 static void functions_are_called_by_whole_and_by_plain_names(void **state)
 {
 	static const struct {
@@ -139,6 +163,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(samples_are_those_of_leaves_by_pc),
+		cmocka_unit_test(code_without_name_and_start_is_its_pc),
 		cmocka_unit_test(functions_are_called_by_whole_and_by_plain_names),
 	};
 
