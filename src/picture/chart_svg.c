@@ -20,7 +20,7 @@ enum { BOXES_MAX = 50000, WAITS_MAX = 50000, LANES_MAX = 50, ROWS_MAX = 3000 };
 
 /* Sums over all lanes, of boxes that are drawn and those that are too short. */
 struct counts {
-	uint64_t nr_short, busy_ns, waited_ns, nr_short_waits;
+	uint64_t nr_short, busy_ns, nr_waits, nr_short_waits;
 	struct svg_seen seen;
 };
 
@@ -157,15 +157,16 @@ static void count_box(void *ctx, const struct chart_box *box)
 static void count_wait(void *ctx, const struct chart_wait *wait)
 {
 	struct chart *chart = ctx;
-	uint64_t took_ns = wait->to_ns - wait->from_ns;
+	bool is_short = wait->to_ns - wait->from_ns < chart->min_wait_ns;
 
-	chart->counts.waited_ns += took_ns;
-	chart->counts.nr_short_waits += took_ns < chart->min_wait_ns;
+	chart->counts.nr_waits += !is_short;
+	chart->counts.nr_short_waits += is_short;
 }
 
 /* How many boxes and waits take how long: list[n] of them take 2^n ns to 2^(n+1) - 1. */
 struct durations {
 	uint64_t boxes[64], waits[64];
+	uint64_t min_ns; /* shorter boxes do not count */
 };
 
 static unsigned power_of(uint64_t ns)
@@ -177,7 +178,8 @@ static void note_box(void *ctx, const struct chart_box *box)
 {
 	struct durations *durations = ctx;
 
-	durations->boxes[power_of(box->to_ns - box->from_ns)]++;
+	if (box->to_ns - box->from_ns >= durations->min_ns)
+		durations->boxes[power_of(box->to_ns - box->from_ns)]++;
 }
 
 static void note_wait(void *ctx, const struct chart_wait *wait)
@@ -202,18 +204,19 @@ static uint64_t shortest_of(const uint64_t list[64], uint64_t max)
 /* Find the shortest boxes that there is room for, and how many rows each lane has of them. */
 static void measure(struct chart *chart)
 {
-	struct durations durations = { .boxes = { 0 } };
+	struct durations durations = {
+		.min_ns = svg_page_min_count(chart->options, chart->to_ns - chart->from_ns),
+	};
 	const struct chart_lane_to note = { note_box, note_wait, &durations };
 	const struct chart_lane_to count = { count_box, count_wait, chart };
 	uint64_t shortest, total_rows = 0;
 
+	if (!durations.min_ns)
+		durations.min_ns = 1; /* what took no time has no place */
 	for (uint32_t i = 0; i < chart->nr_lanes; i++)
 		chart_lane_walk(&chart->lanes[i], &note);
-	chart->min_ns = svg_page_min_count(chart->options, chart->to_ns - chart->from_ns);
-	if (!chart->min_ns)
-		chart->min_ns = 1; /* what took no time has no place */
 	shortest = shortest_of(durations.boxes, BOXES_MAX);
-	chart->min_ns = shortest > chart->min_ns ? shortest : chart->min_ns;
+	chart->min_ns = shortest > durations.min_ns ? shortest : durations.min_ns;
 	chart->min_wait_ns = shortest_of(durations.waits, WAITS_MAX);
 
 	for (uint32_t i = 0; i < chart->nr_lanes; i++) {
@@ -414,7 +417,7 @@ int chart_svg_write(FILE *to, const struct recording *recording,
 	measure(&chart);
 	set_page(&chart, to);
 	svg_legend_of(&chart.page, &chart.counts.seen);
-	if (chart.counts.waited_ns)
+	if (chart.counts.nr_waits)
 		svg_page_legend(&chart.page, "l w", "lighter: it did not run");
 
 	uint64_t all = write_notes(&chart);

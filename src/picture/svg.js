@@ -106,7 +106,7 @@ function fit(element, text, room, per_character) {
 // Heading and names of lanes: the whole text is in the title of one that is cut.
 const lines_of_text = Array.from(svg.querySelectorAll(".title, .subtitle, .lane"), (element) => {
 	const title = element.querySelector("title");
-	return { element, text: title ? title.textContent : element.textContent, title,
+	return { element, text: title ? title.textContent : element.textContent,
 		 scale: element.classList.contains("title") ? 17 / 12 : 1 };
 });
 
@@ -387,6 +387,7 @@ function pressed(event) {
 		zoom(whole);
 	} else if (event.key === "Enter" && at) {
 		zoom(at);
+		focus(at);
 	} else if (event.key === "n" || event.key === "N") {
 		next_hit(event.key === "n" ? 1 : -1);
 	} else if (event.key === "Escape") {

@@ -177,8 +177,10 @@ void svg_page_box_begin(struct svg_page *page, const struct svg_box *box)
 	xml_put(page->to, box->name, XML_NAME_BYTES);
 }
 
-/* Text of the box written last. In time it stands over what makes boxes lighter, and has the
- * number of its box. */
+/*
+ * Text of the box written last. In time it stands over what makes boxes lighter, and has the number
+ * of its box. Characters beyond ASCII may be wider than was reckoned: they are squeezed.
+ */
 static void write_text(const struct svg_page *page, const struct svg_box *box, double x, double y,
 		       size_t columns)
 {
@@ -189,8 +191,7 @@ static void write_text(const struct svg_page *page, const struct svg_box *box, d
 		fprintf(to, " class=\"%s\" data-box=\"%" PRIu64 "\"", box->class,
 			page->nr_boxes - 1);
 	fprintf(to, " x=\"%.2f\" y=\"%.1f\"", x + 3, y + baseline(page));
-	if (!xml_is_ascii(box->name,
-			  columns)) /* what takes another width than was reckoned is squeezed */
+	if (!xml_is_ascii(box->name, columns))
 		fprintf(to, " textLength=\"%.1f\" lengthAdjust=\"spacingAndGlyphs\"",
 			(double)xml_columns(box->name, columns) *
 				(is_small(page) ? COLUMN_SMALL : COLUMN));
