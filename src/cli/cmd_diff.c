@@ -427,7 +427,11 @@ static int run(const struct diff_options *options, struct privileged_helper *hel
 	if (inputs_give_up_rights(&sinks, helper, inputs_needs(reading), reading->memory, &err) ||
 	    read_all(&diff, &err))
 		return inputs_fail(&err);
-	return present(&sinks, &diff);
+
+	int status = present(&sinks, &diff);
+
+	sinks_show_page(&sinks);
+	return status;
 }
 
 int cmd_diff(int argc, char **argv)

@@ -19,6 +19,7 @@ enum {
 	KEY_JSON,
 	KEY_ANY_OBJECT,
 	KEY_FORMAT,
+	KEY_OPEN,
 	KEY_FAIL_ON,
 	KEY_FAIL_ON_FUNCTION
 };
@@ -41,6 +42,8 @@ static const struct argp_option options_list[] = {
 	{ "format", KEY_FORMAT, "folded|text|json|svg|html", 0,
 	  "Format of stdout, or of each -o with an unknown extension (may be repeated)", 2 },
 	{ "json", KEY_JSON, NULL, 0, "All functions and stacks as JSON on stdout", 2 },
+	{ "open", KEY_OPEN, NULL, 0,
+	  "Show the page that -o FILE.html would write in the browser, or say its address", 2 },
 	{ "negate", KEY_NEGATE, NULL, 0,
 	  "Blue for more and red for less in pictures: for sides in reverse order, since boxes are as wide as AFTER",
 	  2 },
@@ -82,7 +85,7 @@ static void check_files(struct diff_options *options, struct argp_state *state)
 
 static void check_picture(const struct diff_options *options, struct argp_state *state)
 {
-	bool has_picture = false;
+	bool has_picture = options->output.open;
 
 	for (size_t i = 0; i < options->output.nr; i++)
 		has_picture |= options->output.list[i].format->picture;
@@ -141,6 +144,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_JSON:
 		output_options_add_format(&options->output, "json", state);
+		return 0;
+	case KEY_OPEN:
+		options->output.open = true;
 		return 0;
 	case KEY_TOP:
 		if (!parse_number(arg, 0, 1000000, &number))

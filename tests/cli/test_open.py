@@ -45,11 +45,11 @@ class Open(unittest.TestCase):
         with open(self.input, "w", encoding="utf-8") as file:
             file.write(FOLDED)
 
-    def start(self, *args, **env):
+    def start(self, *args, verb=("report",), **env):
         """fpless report --open, without a display but for what env says."""
         usual = {key: value for key, value in os.environ.items()
                  if key not in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER", "XDG_RUNTIME_DIR", "SUDO_UID")}
-        process = subprocess.Popen([FPLESS, "report", "-q", "--open", *args, self.input],  # pylint: disable=R1732
+        process = subprocess.Popen([FPLESS, *verb, "-q", "--open", *args, self.input],  # pylint: disable=R1732
                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                    env={**usual, **env})
         self.addCleanup(process.stdout.close)
@@ -162,6 +162,14 @@ class Open(unittest.TestCase):
         self.assertEqual(fetch(port, f"/{token}")[0], 200)
         self.assertEqual(process.wait(TIMEOUT_S), 0)
         self.assertEqual(os.path.getsize(self.said), 0)
+
+    def test_the_page_of_a_diff(self):
+        process = self.start(verb=("diff", self.input))
+        port, token = self.address(process.stderr.readline())
+        status, body = fetch(port, f"/{token}")
+        self.assertEqual(status, 200)
+        self.assertIn(b"</html>", body)
+        self.assertEqual((process.wait(TIMEOUT_S), process.stdout.read()), (0, b""))
 
     def test_nothing_is_served_without_samples(self):
         """Nor where an option is wrong."""
