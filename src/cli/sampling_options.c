@@ -143,6 +143,10 @@ static void parse_event(const char *arg, struct parsing *parsing, struct argp_st
 		i++;
 	if (i == ARRAY_SIZE(events))
 		refuse(state, "-e %s: expected cpu-cycles or cpu-clock", arg);
+	if (strpbrk(arg + len, "pP"))
+		refuse(state,
+		       "-e %s: precise events are not sampled: their pc is of another moment than the registers that stacks are walked by: use -e %s",
+		       arg, events[i].name);
 	options->exclude_user = options->exclude_kernel = false;
 	if (arg[len] && !parse_event_modes(arg + len + 1, options))
 		refuse(state, "-e %s: expected u or k behind the colon", arg);

@@ -97,6 +97,9 @@ refused '-e page-faults: expected cpu-cycles or cpu-clock' profile -e page-fault
 for modes in '' x ux :u; do
 	refused "-e cycles:$modes: expected u or k behind the colon" profile -e cycles:$modes
 done
+for modes in p pp ppp P upp; do
+	refused "-e cycles:$modes: precise events are not sampled: .*: use -e cycles" profile -e cycles:$modes
+done
 refused '-e cycle:u: expected cpu-cycles or cpu-clock' profile -e cycle:u
 refused '--unwind magic: expected auto, cfi or fp' profile --unwind magic
 refused '--call-graph lbr: expected fp or dwarf' profile --call-graph lbr
