@@ -188,7 +188,30 @@ class OneProfile(HtmlCase):
             self.assertEqual(page.evaluate("document.querySelectorAll('.functions:not([hidden]) tbody tr').length"), 2)
             self.wait_text(page, ".searched", "63.16 % (60)")
             self.assertEqual(page.evaluate("fpless.app.state.color"), "found")
+        with self.open("view=functions") as page:
+            page.click("th button", "Function")
+            page.wait("fpless.app.state.sort === '4-'")
+            page.click("th button", "Function")
+            address = page.evaluate("location.hash.slice(1)")
+            names = page.evaluate("[...document.querySelectorAll('.functions:not([hidden]) tbody .name')].map(e => e.textContent)")
+            page.press("5")
+            page.click(".functions:not([hidden]) th button", "pid")
+            page.wait("fpless.app.state.psort === '3'")
+        with self.open(address) as page:
+            self.assertEqual(page.evaluate("[...document.querySelectorAll('.functions:not([hidden]) tbody .name')].map(e => e.textContent)"), names)
+            self.assertEqual(names[0], "vfs_read")
+        with self.open("view=sandwich") as page:
+            page.click(".choices button", "main")
+            page.click('.both .canvas[aria-label^="Callees"] g.frame', "parse")
+            page.wait("fpless.app.state.down > 0")
+            address = page.evaluate("location.hash.slice(1)")
+            page.evaluate("history.back()")
+            page.wait("fpless.app.state.down === 0")
+        with self.open(address) as page:
+            self.assertNotIn("run", self.frames(page, '.both .canvas[aria-label^="Callees"]'))
         # nonsense is no reason to fail
+        with self.open("view=sandwich&up=99999&down=-3&sort=77&psort=x") as page:
+            self.wait_text(page, ".heading", "int_malloc")
         with self.open("view=moon&zoom=999999&process=nobody&stop=x&fn=-7&color=y&=&q=%25") as page:
             self.wait_text(page, "main", "No samples here")
 

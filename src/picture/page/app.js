@@ -227,7 +227,7 @@ class App {
 	}
 
 	openSandwich(fn) {
-		this.set({ view: "sandwich", fn });
+		this.set({ view: "sandwich", fn, up: 0, down: 0 });
 	}
 
 	resetFilters() {

@@ -185,7 +185,7 @@ class DiffFunctionsView {
 			{ head: "Function", of: (row) => row.fn, cell: (row) => el("span", { class: "name", title: model.name(row.fn) }, shorten(model.name(row.fn), 300)) },
 			{ head: "Object", wide: true, of: (row) => row.place,
 				cell: (row) => el("span", { class: "object" }, row.place === "-" ? "–" : kindOf[row.fn] === KIND_KERNEL ? `[${row.place}]` : row.place) },
-		], 2);
+		], 2, (sort) => app.set({ sort }));
 		this.note = el("p", { class: "note" });
 		this.element = el("section", { class: "functions" }, this.note, this.table.element);
 	}
@@ -197,7 +197,7 @@ class DiffFunctionsView {
 		this.note.textContent = `${plural(rows.length, "function")}${matched ? " found" : ""}, ${count(real)} changed by more than noise; ` +
 			`${diff.unitText()}. Self: it ran; total: it ran or was on the stack. A click shows callers and callees.`;
 		this.table.show(rows, (row) => app.set({ view: "sandwich", fn: row.fn,
-			width: row.total.after ? row.total.before ? app.state.width : "after" : "before" }));
+			up: 0, down: 0, width: row.total.after ? row.total.before ? app.state.width : "after" : "before" }), app.state.sort);
 	}
 }
 

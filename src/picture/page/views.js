@@ -72,8 +72,8 @@ class SandwichView {
 		this.element = el("section", { class: "sandwich" },
 			el("aside", {}, this.find, this.choices),
 			el("div", { class: "both" }, el("h2", {}, "Callers"), this.above, this.heading, el("h2", {}, "Callees"), this.below));
-		this.callers = new Flame(this.above, app, { onZoom: (node) => this.callers.show(this.callers.tree, node) });
-		this.callees = new Flame(this.below, app, { inverted: true, onZoom: (node) => this.callees.show(this.callees.tree, node) });
+		this.callers = new Flame(this.above, app, { onZoom: (node) => app.set({ up: node }) });
+		this.callees = new Flame(this.below, app, { inverted: true, onZoom: (node) => app.set({ down: node }) });
 	}
 
 	list() {
@@ -123,8 +123,9 @@ class SandwichView {
 			`${model.object(fn) || "no object"}: self ${percent(self[fn], model.shown)} (${count(self[fn])}), ` +
 			`total ${percent(total[fn], model.shown)} (${count(total[fn])})`,
 			seen < total[fn] ? ` · ${count(total[fn] - seen)} of them in frames that are left out` : ""));
-		this.callers.show(this.callerTree, this.callers.tree === this.callerTree ? this.callers.focus : 0);
-		this.callees.show(this.calleeTree, this.callees.tree === this.calleeTree ? this.callees.focus : 0);
+		const within = (tree, node) => node > 0 && node < tree.nr && tree.total[node] ? node : 0;
+		this.callers.show(this.callerTree, within(this.callerTree, state.up));
+		this.callees.show(this.calleeTree, within(this.calleeTree, state.down));
 	}
 }
 
@@ -133,7 +134,7 @@ class SandwichView {
 class SortedTable {
 	constructor(columns, sort, onSort) {
 		this.columns = columns;
-		this.sort = sort;
+		this.usual = this.sort = sort;
 		this.descending = true;
 		this.limit = 300;
 		this.onSort = onSort;
@@ -148,12 +149,24 @@ class SortedTable {
 	by(column) {
 		this.descending = this.sort === column ? !this.descending : Boolean(this.columns[column].number);
 		this.sort = column;
-		this.fill();
-		if (this.onSort)
-			this.onSort();
+		this.onSort(this.order);
 	}
 
-	show(rows, onClick) {
+	// The order of the rows, for the address: the column, and "-" where it ascends.
+	get order() {
+		return this.sort + (this.descending ? "" : "-");
+	}
+
+	// @order: as above; another text: as the table was made.
+	show(rows, onClick, order = "") {
+		const match = /^(\d+)(-?)$/.exec(order);
+		if (match && this.columns[match[1]]) {
+			this.sort = Number(match[1]);
+			this.descending = !match[2];
+		} else {
+			this.sort = this.usual;
+			this.descending = true;
+		}
 		this.rows = rows;
 		this.onClick = onClick;
 		this.fill();
@@ -198,7 +211,7 @@ class FunctionsView {
 			{ head: "Function", of: (fn) => fn, cell: (fn) => el("span", { class: "name", title: model.name(fn) }, shorten(model.name(fn), 300)) },
 			{ head: "Object", of: (fn) => lastPart(model.object(fn)),
 				cell: (fn) => el("span", { class: "object", title: model.object(fn) }, lastPart(model.object(fn)) || "–") },
-		], 0);
+		], 0, (sort) => app.set({ sort }));
 		this.note = el("p", { class: "note" });
 		this.element = el("section", { class: "functions" }, this.note, this.table.element);
 	}
@@ -212,7 +225,7 @@ class FunctionsView {
 		this.note.textContent = plural(rows.length, "function") + (matched ? " found" : "") +
 			". Self: it ran; total: it ran or was on the stack. A click shows callers and callees." +
 			(this.counts.exact ? "" : " Of the filtered samples, without frames that are left out.");
-		this.table.show(rows, (fn) => app.openSandwich(fn));
+		this.table.show(rows, (fn) => app.openSandwich(fn), app.state.sort);
 	}
 }
 
@@ -228,7 +241,7 @@ class ProcessesView {
 			{ head: "Complete", number: true, of: (row) => row.judged ? row.complete / row.judged : -1,
 				cell: (row) => row.judged ? percent(row.complete, row.judged) : "–" },
 			{ head: "Most frequent other end", of: (row) => row.other, cell: (row) => row.other },
-		], 0);
+		], 0, (psort) => app.set({ psort }));
 		this.element = el("section", { class: "functions" }, el("p", { class: "note" },
 			"A click shows the samples of one process. Complete: walked to the outermost frame."), this.table.element);
 	}
@@ -260,7 +273,7 @@ class ProcessesView {
 
 	show() {
 		const { app } = this;
-		this.table.show(this.rows(), (row) => app.set({ process: row.pid < 0 ? row.comm : row.key, view: "flame", zoom: 0 }));
+		this.table.show(this.rows(), (row) => app.set({ process: row.pid < 0 ? row.comm : row.key, view: "flame", zoom: 0 }), app.state.psort);
 	}
 }
 
