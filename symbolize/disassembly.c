@@ -69,21 +69,13 @@ static uint64_t target_of(const ZydisDecodedInstruction *head, const ZydisDecode
 	return target;
 }
 
-/* Conditions as Zydis and as objdump, perf and gdb call them; "nbe" comes before "nb". */
+/* Conditions as Zydis and as objdump, perf and gdb call them. */
 static const struct {
 	const char *zydis, *usual;
 } conditions[] = {
 	{ "nbe", "a" }, { "nle", "g" }, { "nb", "ae" },
 	{ "nl", "ge" }, { "nz", "ne" }, { "z", "e" },
 };
-
-/* Behind the condition stands nothing, or a letter for the size of an operand. */
-static bool is_end(const char *rest)
-{
-	if (*rest && strchr("bwlq", *rest))
-		rest++;
-	return *rest == ' ' || *rest == '\0';
-}
 
 /* Gives jumps, moves and settings on a condition their usual names: shorter ones. */
 static void rename_condition(char *text)
@@ -99,7 +91,7 @@ static void rename_condition(char *text)
 			size_t length = strlen(conditions[k].zydis);
 			size_t usual = strlen(conditions[k].usual);
 
-			if (strncmp(at, conditions[k].zydis, length) != 0 || !is_end(at + length))
+			if (strncmp(at, conditions[k].zydis, length) != 0 || at[length] != ' ')
 				continue;
 			memcpy(at, conditions[k].usual, usual);
 			memmove(at + usual, at + length, strlen(at + length) + 1);
