@@ -176,10 +176,12 @@ static int find_debug(struct making *making, struct fpl_err *err)
 	memcpy(making->build_id, elf->build_id, elf->build_id_size);
 	if (making->recording->objects[making->function->object].offsets)
 		(void)!code_segments_read(elf, &making->segments);
-	if (making->annotator->fetcher)
-		(void)!debuginfod_fetch(making->annotator->fetcher, elf->build_id,
-					elf->build_id_size, DEBUGINFOD_DEBUG, NULL);
 	client_find_debug(client, &making->file, elf, &link, NULL);
+	/* a server is asked for what is not here */
+	if (making->file.debug_fd < 0 && making->annotator->fetcher &&
+	    !debuginfod_fetch(making->annotator->fetcher, elf->build_id, elf->build_id_size,
+			      DEBUGINFOD_DEBUG, NULL))
+		client_find_debug(client, &making->file, elf, &link, NULL);
 	client_find_alt(client, &making->file);
 	return 0;
 }

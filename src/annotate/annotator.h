@@ -24,8 +24,8 @@ struct annotator_options {
 };
 
 /*
- * Start the workers: before rights are given up, and before there are threads. Options are
- * borrowed. Errors: of debuginfod_open(); parser_create(); -ENOMEM.
+ * Start the workers: before rights are given up, and before there are threads. Texts of options
+ * are borrowed. Errors: of debuginfod_open(); parser_create(); -ENOMEM.
  */
 FPL_MUST_CHECK int annotator_open(const struct annotator_options *options, struct annotator **ret,
 				  struct fpl_err *err);

@@ -58,7 +58,8 @@ void sources_destroy(struct sources *sources)
 /* Headers of C++ have no ending: those of the system are below these. */
 static bool is_system_header(const char *path)
 {
-	return !strncmp(path, "/usr/include/", 13) || !strncmp(path, "/usr/lib/gcc/", 13);
+	return (!strncmp(path, "/usr/include/", 13) || !strncmp(path, "/usr/lib/gcc/", 13)) &&
+	       !strstr(path, "/../");
 }
 
 /* Is @path that of a source, by its name? Keys and passwords are in files of other names. */
@@ -134,7 +135,7 @@ static int open_source(const struct sources *sources, const struct sources_objec
 	*ret_why = "its name is not that of a source";
 	if (!is_source(path))
 		return -1;
-	if (sources->options.folder && !strstr(path, "/../"))
+	if (sources->options.folder && !strstr(path, "../"))
 		fd = open_below(sources->options.folder, path);
 	if (fd < 0 && path[0] == '/')
 		fd = open_local(sources, object, path, ret_why);

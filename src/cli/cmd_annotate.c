@@ -163,12 +163,15 @@ static void tell_unknown(const struct annotate *annotate)
 	}
 }
 
-/* Adds what to install for what is missing. */
-static void add_package(struct annotation *annotation, enum annotation_lack lack)
+/* Adds what to install for what is missing on this machine. */
+static void add_package(const struct annotate *annotate, struct annotation *annotation,
+			enum annotation_lack lack)
 {
+	const char *root = annotate->options->reading.symfs;
 	char hint[MISSING_NAMES_HINT] = "";
 
-	if (lack != ANNOTATION_NO_LINES && lack != ANNOTATION_NO_FILE)
+	if ((lack != ANNOTATION_NO_LINES && lack != ANNOTATION_NO_FILE) ||
+	    (root && strcmp(root, "/") != 0))
 		return;
 	missing_names_package(annotation->object, annotation->build_id, lack == ANNOTATION_NO_LINES,
 			      hint);
@@ -189,7 +192,7 @@ static size_t write_all(struct annotate *annotate, FILE *to, struct json *json)
 			annotator_make(annotate->annotator, &annotate->recording, &annotate->code,
 				       annotate->chosen[i], &annotation);
 
-		add_package(&annotation, lack);
+		add_package(annotate, &annotation, lack);
 		nr += annotation.nr_insns != 0;
 		if (json) {
 			annotation_json_write(json, &annotation);

@@ -132,6 +132,19 @@ class Case(unittest.TestCase):
     def annotate(self, *args, status=0, **env):
         return run(FPLESS, "annotate", "--symfs", self.root, *args, status=status, **env)
 
+    def compile(self, path):
+        """The program, whose debugging information says that its source is @path."""
+        program = os.path.join(self.folder, "liar")
+        subprocess.run(["gcc", "-O2", "-g", "-fcf-protection=none", "-Wl,--build-id", "-xc", "-", "-o", program],
+                       input=f'#line 1 "{path}"\n' + SOURCE, text=True, check=True, timeout=TIMEOUT_S)
+        return program
+
+    def annotate_first(self, program, *args):
+        """fpless annotate of a sample at the first instruction of its work()."""
+        start = instructions(program, "work")[0]
+        frame = self.frame(start, start=start, path=program, build_id=build_id_of(program))
+        return run(FPLESS, "annotate", *args, "work", self.record([(1, [frame], [])])).stdout
+
     def functions(self, *args, **env):
         return json.loads(self.annotate("--json", *args, **env).stdout)["functions"]
 
@@ -253,6 +266,18 @@ class Annotate(Case):
         shutil.copy(self.program, by_id)
         self.assertIn(f"its code is from {by_id}", self.annotate("-q", "work", recording).stdout)
 
+    def test_packages_of_what_is_missing_are_named(self):
+        if not os.path.exists("/var/lib/dpkg/status"):
+            self.skipTest("no dpkg")
+        path = os.path.realpath("/usr/bin/true")
+        recording = self.record([(1, [self.frame(0x2000, start=0x2000, path=path, build_id="ab" * 20)], [])])
+        done = run(FPLESS, "annotate", "-q", "work", recording, status=2)
+        self.assertRegex(done.stdout, rf"no file here has the code: {path} of build-id (ab){{20}} is missing\n"
+                         r"  the installed file is of coreutils \S+: it was another version\n")
+        run("strip", "-o", os.path.join(self.folder, "prog"), self.program)
+        stacks = [(1, [self.frame(self.insns[0], path=os.path.join(self.folder, "prog"))], [])]
+        self.assertIn("no package owns it: build it with -g", run(FPLESS, "annotate", "work", self.record(stacks)).stdout)
+
     def test_a_stripped_file_has_its_debug_file_or_says_what_is_missing(self):
         recording = self.usual()
         debug = os.path.join(self.root + os.path.dirname(PATH), "prog.debug")
@@ -302,6 +327,17 @@ class Annotate(Case):
         text = self.annotate("--source", os.path.join(self.folder, "sources"), "work", self.usual()).stdout
         self.assertRegex(text, r"prog\.c:17  line 17 \? +\|\n")
 
+    def test_no_path_leaves_the_folder_of_sources(self):
+        outside = os.path.join(self.folder, "outside.c")
+        with open(outside, "w", encoding="utf-8") as file:
+            file.write("hunter2\n" * 40)
+        os.mkdir(os.path.join(self.folder, "sources"))
+        for path in ("../outside.c", "/x/../outside.c"):
+            program = self.compile(path)
+            text = self.annotate_first(program, "--source", os.path.join(self.folder, "sources"))
+            self.assertNotIn("hunter2", text)
+            self.assertRegex(text, r"source .*outside\.c: ")
+
     def test_debugging_information_gets_no_secret_shown(self):
         """It names files as it likes; one whose name is not that of a source is not read, nor another user's own."""
         secret = os.path.join(self.made, "secret.key")
@@ -313,15 +349,10 @@ class Annotate(Case):
             with open(path, "w", encoding="utf-8") as file:
                 file.write("hunter2\n" * 40)
             os.chmod(path, 0o600)
-            program = os.path.join(self.folder, "liar")
-            subprocess.run(["gcc", "-O2", "-g", "-fcf-protection=none", "-Wl,--build-id", "-xc", "-", "-o", program],
-                           input=f'#line 1 "{path}"\n' + SOURCE, text=True, check=True, timeout=TIMEOUT_S)
+            program = self.compile(path)
             if path != secret:
                 os.chown(program, 12345, 12345)
-            build_id = build_id_of(program)
-            insns = instructions(program, "work")
-            recording = self.record([(1, [self.frame(insns[0], start=insns[0], path=program, build_id=build_id)], [])])
-            text = run(FPLESS, "annotate", "work", recording).stdout
+            text = self.annotate_first(program)
             self.assertIn(f"source {path}: {why}", text)
             self.assertNotIn("hunter2", text)
 
