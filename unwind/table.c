@@ -23,6 +23,10 @@ void table_destroy(struct table *table)
 /* Unmapping a chunk makes every CPU that runs a thread of the process forget its page tables. */
 #define HEAP_BYTES_MAX 65536u
 
+/* A lookup reads as many rows of 4 bytes as its search may have (lookup_rows()), also those behind
+ * the last, which it does not use. */
+#define BEYOND_BYTES (512u * 4u)
+
 int table_make_room(struct table *table)
 {
 	size_t nr = (table->image_bytes + (size_t)FPL_CHUNK_SIZE - 1) >> FPL_CHUNK_LOG2;
@@ -32,7 +36,7 @@ int table_make_room(struct table *table)
 	if (!table->chunks)
 		return -ENOMEM;
 	for (; table->nr_chunks < nr; table->nr_chunks++) {
-		uint8_t *chunk = table->in_heap ? calloc(1, table->image_bytes)
+		uint8_t *chunk = table->in_heap ? calloc(1, table->image_bytes + BEYOND_BYTES)
 						: zeroed_alloc(FPL_CHUNK_SIZE);
 
 		if (!chunk)
