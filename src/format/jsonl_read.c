@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "format/jsonl_books.h"
 #include "format/jsonl_frame.h"
+#include "format/jsonl_known.h"
 #include "format/jsonl_labels.h"
 #include "format/jsonl_samples.h"
 #include "format/jsonl_value.h"
@@ -27,6 +28,7 @@ enum { DEPTH_MAX = 16, CONTAINERS_MAX = 1 << 18, VALUES_MAX = 1 << 20 };
 struct jsonl {
 	struct reading *reading;
 	struct json_tokener *tokener; /* owned */
+	struct jsonl_known known;
 	struct jsonl_samples samples;
 	bool has_meta, has_books;
 	bool is_cut;	/* its last line is not whole */
@@ -38,6 +40,7 @@ static void jsonl_fini(struct jsonl *jsonl)
 	if (jsonl->tokener)
 		json_tokener_free(jsonl->tokener);
 	jsonl_samples_fini(&jsonl->samples);
+	jsonl_known_fini(&jsonl->known);
 }
 
 static void cleanup_json(json_object **object)
@@ -160,6 +163,21 @@ static uint16_t read_frames(struct reading *reading, json_object *object, const 
 	return (uint16_t)nr;
 }
 
+/* The same, but for the frames that were taken out of the line. */
+static uint16_t read_list(struct jsonl *jsonl, json_object *object, const char *key,
+			  enum jsonl_list list)
+{
+	struct reading *reading = jsonl->reading;
+	size_t nr = jsonl->known.taken[list].nr;
+
+	if (!nr)
+		return read_frames(reading, object, key,
+				   list == JSONL_USER ? RECORDING_USER : RECORDING_KERNEL);
+	for (size_t i = 0; i < nr; i++)
+		must_push(&reading->frames, jsonl->known.taken[list].list[i]);
+	return (uint16_t)nr;
+}
+
 static void read_comparison(struct reading *reading, json_object *object,
 			    struct recording_stack *stack)
 {
@@ -204,8 +222,8 @@ static void read_stack(struct jsonl *jsonl, json_object *object)
 
 	read_task(reading, object, &stack);
 	reading->frames.nr = 0;
-	stack.nr_user = read_frames(reading, object, "user", RECORDING_USER);
-	stack.nr_kernel = read_frames(reading, object, "kernel", RECORDING_KERNEL);
+	stack.nr_user = read_list(jsonl, object, "user", JSONL_USER);
+	stack.nr_kernel = read_list(jsonl, object, "kernel", JSONL_KERNEL);
 	read_comparison(reading, object, &stack);
 	jsonl->has_stops = jsonl->has_stops || stack.stop != RECORDING_NO_STOP;
 	if (jsonl->samples.left)
@@ -264,13 +282,18 @@ static void check_size(struct reading *reading, const char *line)
 		reading_fail(reading, "more than %u values", VALUES_MAX);
 }
 
-static void read_line(struct jsonl *jsonl, const char *line, size_t length)
+static void read_line(struct jsonl *jsonl, char *line, size_t length)
 {
+	static const char stack[] = "{\"type\":\"stack\",";
 	struct reading *reading = jsonl->reading;
 
 	check_size(reading, line);
 	if (reading->error)
 		return;
+	for (size_t i = 0; i < JSONL_NR_LISTS; i++)
+		jsonl->known.taken[i].nr = 0;
+	if (jsonl->has_meta && !strncmp(line, stack, strlen(stack)))
+		jsonl_known_take(&jsonl->known, reading, jsonl->tokener, line, &length);
 	json_tokener_reset(jsonl->tokener);
 
 	/* with its NUL: a number at the end is whole then */
@@ -318,6 +341,7 @@ void jsonl_read(struct reading *reading)
 	size_t length;
 	char *line;
 
+	jsonl_known_init(&jsonl.known);
 	jsonl.tokener = json_tokener_new_ex(DEPTH_MAX);
 	alloc_check(!jsonl.tokener);
 	json_tokener_set_flags(jsonl.tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);

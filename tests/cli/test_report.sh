@@ -156,6 +156,21 @@ expect 2 'ends within its zstd data' report -f "$work/cut.jsonl.zst"
 gzip -c "$work/a.folded" | head -c -10 >"$work/cut.folded.gz"
 expect 2 'ends within its gzip data' report -f "$work/cut.folded.gz"
 
+# A frame that was read before is known by its bytes: however a recording is spaced, it is the same.
+for spacing in 's/"user":\[{/"user":[ {/; s/"kernel":\[{/"kernel": [{/' 's/},{/}, {/g' 's/"type":"stack",/"type":"stack", /'; do
+	sed -e "$spacing" "$counts" >spaced.jsonl
+	! cmp -s spaced.jsonl "$counts" || failed=1
+	expect 0 '' report -q -o again.jsonl spaced.jsonl
+	same again.jsonl plain.jsonl
+done
+sed -e 's/"comm":"app"/"comm":",\\"user\\":[{\\"x"/' "$counts" >quoted.jsonl
+expect 0 '' report -q -o again.jsonl quoted.jsonl
+same again.jsonl quoted.jsonl
+for bad in 1 null '{"addr":1}' '{"addr":"0x1","origin":"cfi"'; do
+	sed -e "s/\"user\":\[{/\"user\":[$bad,{/" "$counts" >bad.jsonl
+	expect 2 'bad.jsonl: line 2 ' report -q -f bad.jsonl
+done
+
 # Of perf's text, what is no frame is left out and counted.
 printf 'a 1 1.0: cycles:\n\t10 f (/x)\n\t817ff80000000000 [unknown] ([unknown])\n\tffffffff81000000 s ([kernel.kallsyms])\n\na 1 2.0: cyc' \
 	>"$work/bad.txt"
