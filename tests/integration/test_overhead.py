@@ -8,9 +8,11 @@ import subprocess
 import sys
 
 from fpless_run import TIMEOUT_S, Run
-from root_case import FPLESS, RootCase, main, write
+from root_case import FPLESS, RootCase, die_with_the_tests, main, write
 
-LIMIT = "0.02"  # percent: exceeded at 4999 Hz even by a program that gets a twentieth of a CPU
+from chance import CHANCE  # root_case knows where
+
+LIMIT = "0.1"  # percent: exceeded at 4999 Hz by a program that gets a tenth of a CPU
 
 # Computes until there is a file, and for so many seconds of CPU time more, then says how many it was in all.
 BUSY = """
@@ -26,6 +28,15 @@ with open(sys.argv[3], "w") as file:
 """
 
 
+def hurry():
+    """In a child: it gets more than a tenth of a CPU on a busy machine, too, where it may."""
+    die_with_the_tests()
+    try:
+        os.nice(-15)
+    except PermissionError:
+        pass
+
+
 class MaxOverhead(RootCase):
     def busy(self, seconds, *options, verb="profile", steps_down=False):
         """The run, and the CPU time of its command, ns. @steps_down: the command goes on until it has become rarer,
@@ -33,7 +44,7 @@ class MaxOverhead(RootCase):
         go, out = self.path("go"), self.path("cpu")
         with open(self.path("stderr"), "wb+") as stderr:
             process = self.start(FPLESS, verb, *Run.outputs(self.folder), "--no-cache", *options, "--", sys.executable, "-c",
-                                 BUSY, str(seconds), go, out, stdout=subprocess.DEVNULL, stderr=stderr)
+                                 BUSY, str(seconds), go, out, stdout=subprocess.DEVNULL, stderr=stderr, preexec_fn=hurry)
             if steps_down:
                 self.wait_while_it_runs(process, "a change of the frequency",
                                         lambda: b"sampling at" in os.pread(stderr.fileno(), 1 << 20, 0))
@@ -48,9 +59,11 @@ class MaxOverhead(RootCase):
         weight_ns = sum(stack["weight_ns"] for stack in run.stacks)
         self.assertEqual(run.stats["weight_ns"], weight_ns)
         # each sample stands for a period, at the end of which the program may be off the CPU: five standard deviations of
-        # independent samples are exceeded once in two million times; the rest are ticks that do not come
+        # independent samples are exceeded once in two million times, and a time in which -ln(1e-6) samples are expected
+        # passes without one once in a million; the rest are ticks that do not come
         spread_ns = math.sqrt(sum(stack["weight_ns"] ** 2 / stack["count"] for stack in run.stacks))
-        self.assertLess(abs(weight_ns - cpu_ns), 0.04 * cpu_ns + 5 * spread_ns, (weight_ns, cpu_ns, run.stderr))
+        unseen_ns = -math.log(CHANCE) * max(stack["weight_ns"] / stack["count"] for stack in run.stacks)
+        self.assertLess(abs(weight_ns - cpu_ns), 0.04 * cpu_ns + 5 * spread_ns + unseen_ns, (weight_ns, cpu_ns, run.stderr))
         # what fired is what the clock would give: a fired sample too many is one per change and CPU
         spare = (1 + run.stats["hz_changes"]) * run.stats["cpus"]
         self.assertLessEqual(run.stats["fired"], run.stats["expected"] + spare)
