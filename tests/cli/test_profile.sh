@@ -204,9 +204,11 @@ expect 0 '' profile -q -f -d 1 -F 4999 -p $pid
 if ! grep -q '^perl;' stdout || grep -vq '^perl;' stdout; then fail "-p $pid shows something else"; fi
 # A command beside -p or -a is a stopwatch: it is not sampled, its end ends the run.
 cp "$(readlink -f "$(command -v perl)")" stopwatch
-expect 0 '' profile -q -f -F 499 -p $pid ./stopwatch -e '$n += $_ for 1 .. 3e6'
+watch='sub used { open F, "<", "/proc/'$pid'/stat"; (split " ", <F>)[13] }
+	$end = used() + 30; do { $n += $_ for 1 .. 1e5 } while used() < $end' # ticks of CPU time of $pid
+expect 0 '' profile -q -f -F 499 -p $pid ./stopwatch -e "$watch"
 if ! grep -q '^perl;' stdout || grep -vq '^perl;' stdout; then fail "-p $pid COMMAND shows something else"; fi
-expect 0 '' profile -q -f -F 499 -a -- ./stopwatch -e '$n += $_ for 1 .. 3e6'
+expect 0 '' profile -q -f -F 499 -a -- ./stopwatch -e "$watch"
 for name in perl stopwatch; do
 	grep -q "^$name;" stdout || fail "-a COMMAND does not show $name"
 done
