@@ -394,7 +394,7 @@ static inline void make_bytes(struct world *world, uint32_t id, uint32_t bytes)
 	collect(world, 1);
 }
 
-/* What waits for a second, or for a minute, may be done. */
+/* Time passes: pauses of a second, and of a minute, are over. */
 static inline void let_pass(void)
 {
 	now_ns += 3600 * NS_PER_S;
