@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * x86-64: find the return address where a function with a frame pointer has not set rbp yet, or has
- * restored it already. The code around the pc tells, and only for an exact pc: a function that
- * waits for a call to return has its whole frame.
+ * restored it already. The code around the pc tells, and for an exact pc: a function that waits for
+ * a call to return has its whole frame. One that is made at run time may have a frame without rbp.
  *
  * Everything here is a pure function of a few bytes. The walker checks the answer against the
  * stack: the word must be a return address, and a pushed rbp must be found there.
@@ -157,6 +157,18 @@ LEAF_INLINE int leaf_is_at_add(const struct leaf_code *code, struct leaf_place *
 		return 1;
 	}
 	return 0;
+}
+
+/*
+ * Does the code at a return address leave its function at once, by add rsp, n and ret? CPython's
+ * trampolines (-X perf) do, which leave rbp alone. *ret: the place of the function's own return
+ * address.
+ */
+LEAF_INLINE int leaf_will_return(const struct leaf_code *code, struct leaf_place *ret)
+{
+	ret->ra_off = 0;
+	ret->fp_saved = 0;
+	return leaf_is_at_add(code, ret) && !(ret->ra_off & 7) && ret->ra_off < LEAF_RA_OFF_MAX;
 }
 
 /* Does the code show a return address elsewhere than behind rbp? *ret: its place. */

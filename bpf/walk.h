@@ -353,8 +353,9 @@ WALK_INLINE int walk_uncovered(struct env *env, struct fpl_walk *walk, __u64 pc)
 	int made = walk_is_made(walk, pc);
 	__u32 needed = WALK_BIT(ARCH_FP) | WALK_BIT(ARCH_SP);
 
-	if (walk->exact && walk->unwind == FPL_UNWIND_AUTO && (walk->known & needed) == needed) {
-		int leaf = walk_leaf(&walker, pc);
+	if ((walk->exact || made) && walk->unwind == FPL_UNWIND_AUTO &&
+	    (walk->known & needed) == needed) {
+		int leaf = walk_leaf(&walker, walk->pc);
 
 		if (leaf != WALK_LEAF_NOTHING)
 			return leaf == WALK_LEAF_STEP ? FPL_STOP_NONE : FPL_STOP_OUTERMOST;

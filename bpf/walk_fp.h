@@ -49,6 +49,12 @@ WALK_INLINE int walk_look_around(struct env *env, struct fpl_walk *walk, __u64 p
 
 	if (walk_code(env, walk, pc, &code))
 		return -1;
+	if (!walk->exact) {
+		is_said = leaf_will_return(&code, &place);
+		walk->leaf_ra_off = place.ra_off;
+		walk->leaf_fp_saved = place.fp_saved;
+		return is_said;
+	}
 	if ((walk->known & WALK_BIT(ARCH_RESULT)) && !walk->reg[ARCH_RESULT] &&
 	    leaf_is_birth(&code))
 		return WALK_SAID_BIRTH;
@@ -101,9 +107,9 @@ enum walk_leaf {
 };
 
 /*
- * Step to the caller of the code at @pc, which is exact, if its return address is not behind rbp
- * (prologue, epilogue, leaf without a frame), or find that it has no caller. Returns enum
- * walk_leaf.
+ * Step to the caller of the code at @pc, walk->pc, if its return address is not behind rbp
+ * (prologue, epilogue, leaf without a frame; for a return address: a frame that the next two
+ * instructions remove), or find that it has no caller. Returns enum walk_leaf.
  */
 WALK_INLINE int walk_leaf_step(struct env *env, struct fpl_walk *walk, __u64 pc)
 {
@@ -118,6 +124,8 @@ WALK_INLINE int walk_leaf_step(struct env *env, struct fpl_walk *walk, __u64 pc)
 
 	if (is_said == WALK_SAID_BIRTH)
 		return WALK_LEAF_BIRTH;
+	if (!is_said && !walk->exact)
+		return WALK_LEAF_NOTHING;
 	if (is_said < 0 || walk_read_ra(&walker, ra_addr, &ra) ||
 	    walk_is_ra(&walker, ra) == WALK_RA_NO)
 		return WALK_LEAF_NOTHING;

@@ -26,7 +26,7 @@ static const struct language_row rows[] = {
 	  .in_file_name = true,
 	  .major = 3,
 	  .minor = 12,
-	  .way = "start it as `python3 -X perf', or with PYTHONPERFSUPPORT=1 in its environment: the innermost function is named then, and stacks end there" },
+	  .way = "start it as `python3 -X perf', or with PYTHONPERFSUPPORT=1 in its environment" },
 	{ .name = "node",
 	  .files = { "node", "nodejs", "libnode.so*" },
 	  .marks = { "/node-v", "/node/v" },

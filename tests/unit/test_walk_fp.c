@@ -197,6 +197,59 @@ static void frame_pointer_step_leaves_two_registers_known(void **state)
 		   (__u64[]){ FRAME(0x5010) | EXACT, FRAME(0x2010) | BY_FP, FRAME(0x4010), 0 });
 }
 
+/*
+ * A leaf's caller is code made at run time that returns at once, whatever rbp is: word 0 is the
+ * return address into it, and @word its own.
+ */
+static void made_code_that_returns_at_once_needs_no_frame_pointer(void **state)
+{
+	static const struct {
+		const char *what;
+		uint8_t code[5];
+		uint32_t word;
+		uint8_t opcode; /* of the call before the caller's pc */
+		uint8_t unwind;
+		bool taken;
+	} cases[] = {
+		{ "add rsp, 8; ret", { 0x48, 0x83, 0xc4, 8, 0xc3 }, 2, 0xe8, 0, true },
+		{ "add rsp, 24; ret", { 0x48, 0x83, 0xc4, 24, 0xc3 }, 4, 0xe8, 0, true },
+		{ "no ret", { 0x48, 0x83, 0xc4, 8, 0x90 }, 2, 0xe8, 0, false },
+		{ "no frame", { 0xc3 }, 1, 0xe8, 0, false },
+		{ "not behind a call", { 0x48, 0x83, 0xc4, 8, 0xc3 }, 2, 0xe9, 0, false },
+		{ "not there", { 0x48, 0x83, 0xc4, 8, 0xc3 }, 3, 0xe8, 0, false },
+		{ "--unwind cfi", { 0x48, 0x83, 0xc4, 8, 0xc3 }, 2, 0xe8, FPL_UNWIND_CFI, false },
+	};
+	struct scene *s = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		__u64 frames[] = { FRAME(0x1010) | EXACT, (ANON_START + 6) | FPL_FRAME_RAW,
+				   cases[i].taken ? FRAME(0x4010) | BY_FP : 0, 0 };
+
+		print_message("%s\n", cases[i].what);
+		memset(s->words, 0, sizeof(s->words));
+		memcpy(s->jit + 6, cases[i].code, sizeof(cases[i].code));
+		s->words[0] = ANON_START + 6;
+		s->words[cases[i].word] = PC(0x4010);
+		s->code[0x400b] = cases[i].opcode;
+		s->walk.reg[6] = 0x1234567; /* data */
+		s->walk.reg[7] = AT(0);
+		s->walk.known = ARCH_ALL_REGS;
+		s->walk.unwind = cases[i].unwind;
+		check_walk(s, PC(0x1010), cases[i].taken ? FPL_STOP_OUTERMOST : FPL_STOP_NO_CFI,
+			   frames);
+	}
+	/* code of a file has CFI where it means to be walked */
+	memset(s->words, 0, sizeof(s->words));
+	memcpy(s->code + 0x5010, cases[0].code, sizeof(cases[0].code));
+	s->words[0] = PC(0x5010);
+	s->words[2] = PC(0x4010);
+	s->code[0x400b] = 0xe8;
+	s->walk.reg[7] = AT(0);
+	s->walk.unwind = FPL_UNWIND_AUTO;
+	check_walk(s, PC(0x1010), FPL_STOP_NO_CFI,
+		   (__u64[]){ FRAME(0x1010) | EXACT, FRAME(0x5010), 0 });
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -204,6 +257,7 @@ int main(void)
 		TEST(code_that_is_not_present_is_no_evidence_against_a_step),
 		TEST(a_pushed_return_address_needs_a_frame_behind_it),
 		TEST(a_pushed_return_address_is_near_its_frame),
+		TEST(made_code_that_returns_at_once_needs_no_frame_pointer),
 		TEST(frame_pointer_step_leaves_two_registers_known),
 	};
 

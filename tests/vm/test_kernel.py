@@ -222,12 +222,13 @@ def stacks_are_few(expectation):
 
 def stack_set(program, files):
     """The distinct stacks from the functions that are judged on: functions of the programs, places
-    in other files, whose names may come from debug files that the guest does not have."""
+    in other files, whose names may come from debug files that the guest does not have, and code
+    without a file, which is anywhere."""
     found = set()
     for stack in program.stacks:
         frames = [Frame(record, files) for record in stack["user"]]
         if frames and any(frames[0].matches(name) for name in program.expectation.spin):
-            found.add(" < ".join(frame.symbol if frame.names else
+            found.add(" < ".join(frame.symbol if frame.names else "[anon]" if not frame.basename else
                                  f"{frame.basename}+{frame.address:#x}" for frame in frames))
     return found
 
