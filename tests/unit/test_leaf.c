@@ -176,38 +176,6 @@ static void birth_is_recognised_by_every_byte(void **state)
 	}
 }
 
-static void code_behind_a_call_that_leaves_at_once_says_where_to(void **state)
-{
-	static const struct {
-		const char *what;
-		struct bytes at;
-		int ra_off; /* NO: it says nothing */
-	} cases[] = {
-		{ "add rsp, 8; ret", B(0x48, 0x83, 0xc4, 8, 0xc3), 8 },
-		{ "add rsp, 1024; ret", B(0x48, 0x81, 0xc4, 0, 4, 0, 0, 0xc3), 1024 },
-		{ "add rsp, 65536; ret", B(0x48, 0x81, 0xc4, 0, 0, 1, 0, 0xc3), NO },
-		{ "add rsp, 12; ret", B(0x48, 0x83, 0xc4, 12, 0xc3), NO },
-		{ "add rsp, -8; ret", B(0x48, 0x83, 0xc4, 0xf8, 0xc3), NO },
-		{ "add rsp, 8; pop rbx; ret", B(0x48, 0x83, 0xc4, 8, 0x5b, 0xc3), NO },
-		{ "ret", B(0xc3), NO },
-		{ "push rbp; mov rbp, rsp", B(0x55, 0x48, 0x89, 0xe5), NO },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		const struct bytes call = B(0xff, 0xd1);
-		struct leaf_code code = code_around(&call, &cases[i].at);
-		struct leaf_place place;
-		int is_said = leaf_will_return(&code, &place);
-
-		if (is_said != (cases[i].ra_off != NO))
-			fail_msg("%s: %d", cases[i].what, is_said);
-		if (is_said)
-			assert_int_equal(place.ra_off, cases[i].ra_off);
-		assert_int_equal(place.fp_saved, 0);
-	}
-}
-
 static void the_code_around_a_pc_is_of_its_page_alone(void **state)
 {
 	enum { PAGE_BYTES = 4096, READ_BYTES = 32 };
@@ -801,7 +769,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(form_is_recognised_by_every_byte),
 		cmocka_unit_test(birth_is_recognised_by_every_byte),
-		cmocka_unit_test(code_behind_a_call_that_leaves_at_once_says_where_to),
 		cmocka_unit_test(the_code_around_a_pc_is_of_its_page_alone),
 		cmocka_unit_test(prologue_says_where_the_return_address_is),
 		cmocka_unit_test(epilogue_says_where_the_return_address_is),

@@ -199,26 +199,35 @@ static void frame_pointer_step_leaves_two_registers_known(void **state)
 
 /*
  * A leaf's caller is code made at run time that returns at once, whatever rbp is: word 0 is the
- * return address into it, and @word its own.
+ * return address into it, its own is at @ra_off bytes.
  */
 static void made_code_that_returns_at_once_needs_no_frame_pointer(void **state)
 {
 	static const struct {
 		const char *what;
-		uint8_t code[5];
-		uint32_t word;
+		uint8_t code[8];
+		uint32_t ra_off;
 		uint8_t opcode; /* of the call before the caller's pc */
 		uint8_t unwind;
 		bool taken;
 	} cases[] = {
-		{ "add rsp, 8; ret", { 0x48, 0x83, 0xc4, 8, 0xc3 }, 2, 0xe8, 0, true },
-		{ "add rsp, 24; ret", { 0x48, 0x83, 0xc4, 24, 0xc3 }, 4, 0xe8, 0, true },
-		{ "no ret", { 0x48, 0x83, 0xc4, 8, 0x90 }, 2, 0xe8, 0, false },
-		{ "no frame", { 0xc3 }, 1, 0xe8, 0, false },
-		{ "not behind a call", { 0x48, 0x83, 0xc4, 8, 0xc3 }, 2, 0xe9, 0, false },
-		{ "not there", { 0x48, 0x83, 0xc4, 8, 0xc3 }, 3, 0xe8, 0, false },
-		{ "--unwind cfi", { 0x48, 0x83, 0xc4, 8, 0xc3 }, 2, 0xe8, FPL_UNWIND_CFI, false },
+		{ "add rsp, 8; ret", { 0x48, 0x83, 0xc4, 8, 0xc3 }, 16, 0xe8, 0, true },
+		{ "add rsp, 24; ret", { 0x48, 0x83, 0xc4, 24, 0xc3 }, 32, 0xe8, 0, true },
+		{ "add rsp, 1024; ret",
+		  { 0x48, 0x81, 0xc4, 0, 4, 0, 0, 0xc3 },
+		  1032,
+		  0xe8,
+		  0,
+		  true },
+		{ "add rsp, 12; ret", { 0x48, 0x83, 0xc4, 12, 0xc3 }, 20, 0xe8, 0, false },
+		{ "add rsp, -8; ret", { 0x48, 0x83, 0xc4, 0xf8, 0xc3 }, 256, 0xe8, 0, false },
+		{ "no ret", { 0x48, 0x83, 0xc4, 8, 0x5b, 0xc3 }, 16, 0xe8, 0, false },
+		{ "no frame", { 0xc3 }, 8, 0xe8, 0, false },
+		{ "not behind a call", { 0x48, 0x83, 0xc4, 8, 0xc3 }, 16, 0xe9, 0, false },
+		{ "not there", { 0x48, 0x83, 0xc4, 8, 0xc3 }, 24, 0xe8, 0, false },
+		{ "--unwind cfi", { 0x48, 0x83, 0xc4, 8, 0xc3 }, 16, 0xe8, FPL_UNWIND_CFI, false },
 	};
+	const uint64_t ra = PC(0x4010);
 	struct scene *s = *state;
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -229,7 +238,7 @@ static void made_code_that_returns_at_once_needs_no_frame_pointer(void **state)
 		memset(s->words, 0, sizeof(s->words));
 		memcpy(s->jit + 6, cases[i].code, sizeof(cases[i].code));
 		s->words[0] = ANON_START + 6;
-		s->words[cases[i].word] = PC(0x4010);
+		memcpy((uint8_t *)s->words + cases[i].ra_off, &ra, sizeof(ra));
 		s->code[0x400b] = cases[i].opcode;
 		s->walk.reg[6] = 0x1234567; /* data */
 		s->walk.reg[7] = AT(0);
