@@ -140,10 +140,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		output_options_add(&options->output, arg, state);
 		return 0;
 	case KEY_FORMAT:
-		output_options_add_format(&options->output, arg, state);
-		return 0;
 	case KEY_JSON:
-		output_options_add_format(&options->output, "json", state);
+		output_options_add_format(&options->output, key == KEY_JSON ? "json" : arg, state);
 		return 0;
 	case KEY_OPEN:
 		options->output.open = true;

@@ -52,7 +52,7 @@ static const struct argp_option options_list[] = {
 	  "Flame chart: the stacks of each thread in the order of time (needs --timeline)", 6 },
 	{ "flamechart", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 6 },
 	{ "axis", KEY_AXIS, "time|cpu", 0,
-	  "Axis of a flame chart: the clock (default), or the CPU time of each thread", 6 },
+	  "Axis of a flame chart: the clock (default), or each thread's CPU time", 6 },
 	{ "count-name", KEY_COUNT_NAME, "TEXT", 0, "Name of the unit counted (default: samples)",
 	  6 },
 	{ "countname", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 6 },

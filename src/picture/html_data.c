@@ -30,7 +30,7 @@ struct page {
 	struct call_tree trees[FLAME_SIDES]; /* CFI, or whatever there is; frame pointers */
 	struct html_time time;		     /* of one walk alone, as the threads */
 	struct html_threads threads;
-	const struct annotations *code;	     /* borrowed; NULL: none */
+	const struct annotations *code; /* borrowed; NULL: none */
 };
 
 static void page_fini(struct page *page)
