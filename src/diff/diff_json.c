@@ -101,6 +101,24 @@ static void write_noise(struct json *json, const struct difference *difference)
 	json_close(json, '}');
 }
 
+/* The changes that these runs would show, and more of them. */
+static void write_power(struct json *json, const struct difference *difference)
+{
+	static const size_t runs[] = { 0, 2, 3, 5, 10 };
+
+	json_open(json, "shows", '[');
+	for (size_t i = 0; i < ARRAY_SIZE(runs); i++) {
+		json_open(json, NULL, '{');
+		if (runs[i])
+			json_number(json, "runs", runs[i]);
+		else
+			json_null(json, "runs");
+		json_real(json, "percent", difference_shows(difference, runs[i]));
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
 static void write_changed(struct json *json, const struct difference *difference)
 {
 	size_t self, total;
@@ -146,6 +164,7 @@ void diff_json_write(FILE *to, const struct difference *difference, const char *
 	for (enum diff_side side = 0; side < DIFF_SIDES; side++)
 		write_side(&json, difference, side);
 	write_noise(&json, difference);
+	write_power(&json, difference);
 	write_changed(&json, difference);
 	if (difference->whole_judged)
 		write_change(&json, "whole", &difference->whole, pairing->whole.count[DIFF_BEFORE],

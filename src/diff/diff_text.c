@@ -80,6 +80,29 @@ static void write_noise(FILE *to, const struct difference *difference)
 		fprintf(to, "runs vary by %.2f %%\n", 100 * significance->variation);
 }
 
+/* Tell the change that these runs would show, and that more of them would. */
+static void write_power(FILE *to, const struct difference *difference)
+{
+	static const size_t more[] = { 3, 5, 10 };
+	const size_t *runs = difference->significance.options.runs;
+	size_t most = runs[DIFF_BEFORE] > runs[DIFF_AFTER] ? runs[DIFF_BEFORE] : runs[DIFF_AFTER];
+	const char *lead = "; ";
+
+	if (!isfinite(difference_shows(difference, 0)))
+		return;
+	fprintf(to, "shows   a change by %.0f %% of a function of 10 %%, 9 times in 10",
+		difference_shows(difference, 0));
+	for (size_t i = 0; i < ARRAY_SIZE(more); i++) {
+		if (more[i] <= most)
+			continue;
+		fprintf(to, "%s%zu%s %.0f %%", lead, more[i],
+			lead[0] == ';' ? " runs a side would show" : ":",
+			difference_shows(difference, more[i]));
+		lead = ", ";
+	}
+	putc('\n', to);
+}
+
 static void write_functions(FILE *to, const struct difference *difference,
 			    enum difference_order order, const struct diff_text_options *options)
 {
@@ -148,6 +171,7 @@ void diff_text_write(FILE *to, const struct difference *difference,
 		write_side(to, difference, side, options->counted);
 	write_whole(to, difference);
 	write_noise(to, difference);
+	write_power(to, difference);
 	write_functions(to, difference, DIFFERENCE_BY_SELF, options);
 	write_functions(to, difference, DIFFERENCE_BY_TOTAL, options);
 	write_stacks(to, difference, options);

@@ -45,31 +45,77 @@ static struct significance_options options_of(const struct pairing *pairing, boo
 	return ret;
 }
 
+static enum significance_kind kind_of_self(const struct pairing *pairing, size_t item)
+{
+	return pairing->items.list[item].kind == FUNCTION_KERNEL ? SIGNIFICANCE_OTHER
+								 : SIGNIFICANCE_SELF;
+}
+
+/* It never called anything that was sampled: by itself and with what it calls it is the same. */
+static bool is_leaf(const struct pairing *pairing, size_t item)
+{
+	for (enum diff_side side = 0; side < DIFF_SIDES; side++)
+		if (tallies_count(&pairing->self, item, side) !=
+		    tallies_count(&pairing->total, item, side))
+			return false;
+	return true;
+}
+
 /* Without two runs on a side nothing is fitted, and no tally is wide. */
 static void fit(struct difference *difference)
 {
 	const struct pairing *pairing = difference->pairing;
 	const struct significance_options options = options_of(pairing, pairing->options.shares);
-	size_t nr = 0, nr_wide = pairing->self.wide ? pairing->items.nr : 0;
-	AUTO_FREE const struct distribution **list = must_calloc(nr_wide, sizeof(*list));
+	size_t nr_wide = pairing->self.wide ? pairing->items.nr : 0;
+	AUTO_FREE const struct distribution **selves = must_calloc(nr_wide, sizeof(*selves));
+	AUTO_FREE const struct distribution **others = must_calloc(2 * nr_wide, sizeof(*others));
+	struct significance_list lists[SIGNIFICANCE_KINDS] = {
+		[SIGNIFICANCE_SELF] = { .list = selves },
+		[SIGNIFICANCE_OTHER] = { .list = others },
+	};
 
-	for (size_t i = 0; i < nr_wide; i++)
-		if (pairing->items.list[i].kind != FUNCTION_LABEL && has_samples(&pairing->self, i))
-			list[nr++] = &pairing->self.wide[i].distribution;
-	significance_fit(&options, list, nr, &difference->significance);
+	for (size_t i = 0; i < nr_wide; i++) {
+		struct significance_list *list = &lists[kind_of_self(pairing, i)];
+
+		if (pairing->items.list[i].kind == FUNCTION_LABEL)
+			continue;
+		if (has_samples(&pairing->self, i))
+			list->list[list->nr++] = &pairing->self.wide[i].distribution;
+		if (!is_leaf(pairing, i))
+			others[lists[SIGNIFICANCE_OTHER].nr++] =
+				&pairing->total.wide[i].distribution;
+	}
+	significance_fit(&options, lists, &difference->significance);
+}
+
+static double effect_of(const struct difference *difference, enum significance_kind kind,
+			const struct tallies *tallies, uint32_t idx)
+{
+	struct distribution buf;
+
+	if (kind != SIGNIFICANCE_SELF)
+		return 0;
+	return significance_effect(&difference->significance,
+				   tallies_get(tallies, &difference->pairing->runs, idx, &buf));
 }
 
 /* Functions share one error rate, and stacks another. The whole is tested alone. */
 static void count_tests(struct difference *difference)
 {
 	const struct pairing *pairing = difference->pairing;
+	AUTO_FREE double *effects = must_calloc(2 * pairing->items.nr + 1, sizeof(*effects));
+	size_t nr = 0;
 
 	for (size_t i = 0; i < pairing->items.nr; i++) {
 		if (pairing->items.list[i].kind == FUNCTION_LABEL)
 			continue;
-		difference->nr_function_tests += is_tested(&pairing->self, i);
-		difference->nr_function_tests += is_tested(&pairing->total, i);
+		if (is_tested(&pairing->self, i))
+			effects[nr++] = effect_of(difference, kind_of_self(pairing, i),
+						  &pairing->self, (uint32_t)i);
+		nr += !is_leaf(pairing, i) && is_tested(&pairing->total, i);
 	}
+	difference->nr_function_tests = nr;
+	error_shares_make(&difference->significance, effects, nr, &difference->function_shares);
 	for (size_t i = 0; i < pairing->stacks.nr; i++)
 		difference->nr_stack_tests += is_tested(&pairing->samples, i);
 }
@@ -95,26 +141,31 @@ static void list_stacks(struct difference *difference)
 			difference->stacks[difference->nr_stacks++] = (uint32_t)i;
 }
 
+/* @tallies: self or total of the pairing. */
 static struct diff_change judge(const struct difference *difference, const struct tallies *tallies,
-				uint32_t idx, double quantile)
+				uint32_t item)
 {
+	const struct pairing *pairing = difference->pairing;
+	bool self = tallies == &pairing->self || is_leaf(pairing, item);
+	enum significance_kind kind = self ? kind_of_self(pairing, item) : SIGNIFICANCE_OTHER;
+	double effect = effect_of(difference, kind, tallies, item);
 	struct distribution buf;
 	struct diff_change ret;
 
-	significance_judge(&difference->significance, quantile,
-			   tallies_get(tallies, &difference->pairing->runs, idx, &buf), &ret);
+	significance_judge(&difference->significance, kind,
+			   error_shares_quantile(&difference->function_shares, kind, effect),
+			   tallies_get(tallies, &pairing->runs, item, &buf), &ret);
 	return ret;
 }
 
 struct diff_function difference_function(const struct difference *difference, uint32_t item)
 {
 	const struct pairing *pairing = difference->pairing;
-	double quantile = difference->function_quantile;
 
 	return (struct diff_function){
 		.item = item,
-		.self = judge(difference, &pairing->self, item, quantile),
-		.total = judge(difference, &pairing->total, item, quantile),
+		.self = judge(difference, &pairing->self, item),
+		.total = judge(difference, &pairing->total, item),
 	};
 }
 
@@ -122,8 +173,7 @@ static bool is_real(const struct difference *difference, const struct tallies *t
 		    uint32_t idx)
 {
 	/* what is not tested is noise */
-	return is_tested(tallies, idx) &&
-	       judge(difference, tallies, idx, difference->function_quantile).verdict != DIFF_NOISE;
+	return is_tested(tallies, idx) && judge(difference, tallies, idx).verdict != DIFF_NOISE;
 }
 
 void difference_count_real(const struct difference *difference, size_t *ret_self, size_t *ret_total)
@@ -137,9 +187,45 @@ void difference_count_real(const struct difference *difference, size_t *ret_self
 	}
 }
 
+double difference_shows(const struct difference *difference, size_t runs)
+{
+	const struct significance_options *options = &difference->significance.options;
+	const struct distribution *whole = &difference->pairing->whole;
+	struct significance_typical typical = { 0 };
+	double nr = (double)options->runs[DIFF_BEFORE] + (double)options->runs[DIFF_AFTER];
+	double share = 0.1, samples = 0, sum = 0, noise = 0, effect;
+	size_t fewest = options->runs[DIFF_BEFORE] < options->runs[DIFF_AFTER]
+				? options->runs[DIFF_BEFORE]
+				: options->runs[DIFF_AFTER];
+
+	for (enum diff_side side = 0; side < DIFF_SIDES; side++) {
+		samples += (double)whole->count[side];
+		sum += whole->of[options->measure][side].sum;
+		noise += options->sample_noise[side];
+	}
+	if (!fewest || sum <= 0)
+		return INFINITY;
+	typical.mean = options->shares ? share : share * sum / nr;
+	typical.noise = share * samples / nr * noise / nr * (options->shares ? 1 - share : 1);
+	/* a change by a fifth, as significance_effect() has it */
+	effect = 0.2 * typical.mean /
+		 sqrt(2 / (double)fewest *
+		      (typical.noise + pow(difference->significance.variation * typical.mean, 2)));
+	return 100 * significance_shows(&difference->significance, &typical,
+					error_shares_chance(&difference->function_shares, effect),
+					runs ? runs : fewest);
+}
+
 struct diff_change difference_stack(const struct difference *difference, uint32_t stack)
 {
-	return judge(difference, &difference->pairing->samples, stack, difference->stack_quantile);
+	const struct pairing *pairing = difference->pairing;
+	struct distribution buf;
+	struct diff_change ret;
+
+	significance_judge(&difference->significance, SIGNIFICANCE_OTHER,
+			   difference->stack_quantile,
+			   tallies_get(&pairing->samples, &pairing->runs, stack, &buf), &ret);
+	return ret;
 }
 
 /* The whole where it cannot be judged: means over all runs. */
@@ -171,10 +257,10 @@ void difference_make(const struct pairing *pairing, struct difference *ret)
 	fit(ret);
 	measure_whole(ret);
 	if (ret->whole_judged)
-		significance_judge(&ret->significance, significance_quantile(&ret->significance, 1),
-				   &pairing->whole, &ret->whole);
+		significance_judge(&ret->significance, SIGNIFICANCE_OTHER,
+				   significance_quantile(&ret->significance, 1), &pairing->whole,
+				   &ret->whole);
 	count_tests(ret);
-	ret->function_quantile = significance_quantile(&ret->significance, ret->nr_function_tests);
 	ret->stack_quantile = significance_quantile(&ret->significance, ret->nr_stack_tests);
 	list_functions(ret);
 	list_stacks(ret);
@@ -182,6 +268,7 @@ void difference_make(const struct pairing *pairing, struct difference *ret)
 
 void difference_fini(struct difference *difference)
 {
+	error_shares_fini(&difference->function_shares);
 	free(difference->functions);
 	free(difference->stacks);
 }
@@ -248,7 +335,7 @@ static struct diff_change change_of(const struct difference *difference,
 	if (order == DIFFERENCE_BY_SAMPLES)
 		return difference_stack(difference, idx);
 	return judge(difference, order == DIFFERENCE_BY_SELF ? &pairing->self : &pairing->total,
-		     idx, difference->function_quantile);
+		     idx);
 }
 
 /* Put @key where it belongs among keys [*nr], of which at most @nr_max are kept. */

@@ -25,7 +25,8 @@ struct difference {
 	double unit;
 	struct diff_change whole; /* of what was measured, of shares too */
 	bool whole_judged;	  /* there was something to judge it by: not of shares */
-	double function_quantile, stack_quantile;
+	struct error_shares function_shares;
+	double stack_quantile;
 	/* Items, without labels, and stacks of the pairing that have samples; owned [nr_functions],
 	 * [nr_stacks], in no order. */
 	uint32_t *functions, *stacks;
@@ -46,6 +47,13 @@ struct diff_change difference_stack(const struct difference *difference, uint32_
 /* How many functions changed by more than noise. Cost: that of those that are tested. */
 void difference_count_real(const struct difference *difference, size_t *ret_self,
 			   size_t *ret_total);
+
+/*
+ * The change, in per cent of itself, of a function of a tenth of the whole that @runs runs a side,
+ * as long and as unlike as these are, would find 9 times in 10. 0: as many as there are, of the
+ * side that has fewer. INFINITY: not known.
+ */
+double difference_shows(const struct difference *difference, size_t runs);
 
 /* Orders: largest change first, real ones before noise; ties by text. */
 enum difference_order { DIFFERENCE_BY_SELF, DIFFERENCE_BY_TOTAL, DIFFERENCE_BY_SAMPLES };

@@ -14,7 +14,9 @@ struct frame_judge frame_judge_make(const struct diff_picture *picture)
 				 ? after / before
 				 : (double)picture->runs[DIFF_AFTER] /
 					   (double)picture->runs[DIFF_BEFORE],
-		.dispersion = significance->prior > 1 ? significance->prior : 1,
+		.dispersion = significance->prior[SIGNIFICANCE_SELF] > 1
+				      ? significance->prior[SIGNIFICANCE_SELF]
+				      : 1,
 		.variation = significance->variation,
 		.runs = { picture->runs[DIFF_BEFORE], picture->runs[DIFF_AFTER] },
 	};

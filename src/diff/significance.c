@@ -11,10 +11,22 @@
 /* Dispersions below are taken for this: their logarithms are what the prior is fitted to. */
 #define DISPERSION_MIN 1e-4
 /*
- * However much most functions agree, some vary ten times as much from run to run (hashing by a
- * seed, being preempted): more trust in the others calls those real.
+ * Dispersions are at least these: where samples are in step with a loop a function varies by less
+ * than its counts say.
  */
-#define PRIOR_DF_MAX 4.0
+static const double dispersion_floors[SIGNIFICANCE_KINDS] = {
+	[SIGNIFICANCE_SELF] = 0.25,
+	[SIGNIFICANCE_OTHER] = 1,
+};
+/*
+ * How many runs' worth the others are. However much most functions agree, some vary ten times as
+ * much from run to run (hashing by a seed, being preempted): more trust in the others calls those
+ * real. A few runs do not tell how many do, so it is not fitted: docs/decisions/0026-diff-power.md.
+ */
+static const double prior_dfs[SIGNIFICANCE_KINDS] = {
+	[SIGNIFICANCE_SELF] = 6,
+	[SIGNIFICANCE_OTHER] = 4,
+};
 /* Beyond, relative to the mean, runs tell nothing. */
 #define VARIATION_MAX 10.0
 
@@ -109,13 +121,13 @@ static void tested_fini(struct tested *tested)
 	free(tested->values);
 }
 
-static void tested_init(const struct distribution *const *list, size_t nr, struct tested *ret)
+static void tested_init(const struct significance_list *all, struct tested *ret)
 {
-	*ret = (struct tested){ .list = must_calloc(nr, sizeof(const struct distribution *)),
-				.values = must_calloc(nr, sizeof(double)) };
-	for (size_t i = 0; i < nr; i++)
-		if (significance_is_tested(list[i]))
-			ret->list[ret->nr++] = list[i];
+	*ret = (struct tested){ .list = must_calloc(all->nr, sizeof(const struct distribution *)),
+				.values = must_calloc(all->nr, sizeof(double)) };
+	for (size_t i = 0; i < all->nr; i++)
+		if (significance_is_tested(all->list[i]))
+			ret->list[ret->nr++] = all->list[i];
 }
 
 /* The median dispersion of all that are tested, of one at least. */
@@ -155,60 +167,38 @@ static double fit_variation(const struct significance *significance, struct test
 	return hi;
 }
 
-/* Moments of the logarithms of dispersions, less the mean of the logarithm of chi-square / df. */
-struct moments {
-	double sum, squares;
-	size_t nr;
-};
-
-static struct moments log_moments(const struct significance *significance,
-				  const struct tested *tested)
+/*
+ * The dispersion that explains the mean of the logarithms, each of them being of a scaled F
+ * distribution with the degrees of freedom of the runs and of the prior.
+ */
+static void fit_prior(struct significance *significance, enum significance_kind kind,
+		      const struct tested *tested)
 {
-	double half_df = significance->df / 2.0, usual = digamma(half_df) - log(half_df);
-	struct moments ret = { 0 };
+	double half = significance->df / 2.0, usual = digamma(half) - log(half), sum = 0;
+	double df = prior_dfs[kind];
 
-	for (size_t i = 0; i < tested->nr; i++) {
-		double value, excess;
-
-		value = dispersion(&significance->options, tested->list[i], significance->variation,
-				   significance->df);
-		excess = log(value > DISPERSION_MIN ? value : DISPERSION_MIN) - usual;
-		ret.sum += excess;
-		ret.squares += excess * excess;
-		ret.nr++;
-	}
-	return ret;
-}
-
-/* Match the moments: what the logarithms vary by beyond chance is what functions differ by. */
-static void fit_prior(struct significance *significance, const struct tested *tested)
-{
-	struct moments moments = log_moments(significance, tested);
-	double mean, excess, df = PRIOR_DF_MAX;
-
-	significance->prior = 1;
-	if (moments.nr < 3)
+	if (tested->nr < 3)
 		return;
-	mean = moments.sum / (double)moments.nr;
-	excess = (moments.squares - moments.sum * mean) / (double)(moments.nr - 1) -
-		 trigamma(significance->df / 2.0);
-	if (excess > 0)
-		df = 2 * trigamma_inverse(excess);
-	if (df > PRIOR_DF_MAX)
-		df = PRIOR_DF_MAX;
-	significance->prior_df = df;
-	significance->prior = exp(mean + digamma(df / 2) - log(df / 2));
+	for (size_t i = 0; i < tested->nr; i++) {
+		double value = dispersion(&significance->options, tested->list[i],
+					  significance->variation, significance->df);
+
+		sum += log(value > DISPERSION_MIN ? value : DISPERSION_MIN) - usual;
+	}
+	significance->prior[kind] = exp(sum / (double)tested->nr + digamma(df / 2) - log(df / 2));
 	/* all functions together tell no more than they have seen */
-	if (significance->prior_df > (double)(moments.nr - 1) * significance->df)
-		significance->prior_df = (double)(moments.nr - 1) * significance->df;
+	if (df > (double)(tested->nr - 1) * significance->df)
+		df = (double)(tested->nr - 1) * significance->df;
+	significance->prior_df[kind] = df;
 }
 
 void significance_fit(const struct significance_options *options,
-		      const struct distribution *const *list, size_t nr, struct significance *ret)
+		      const struct significance_list lists[SIGNIFICANCE_KINDS],
+		      struct significance *ret)
 {
-	CLEANUP(tested_fini) struct tested tested = { 0 };
-
-	*ret = (struct significance){ .options = *options, .prior = 1 };
+	*ret = (struct significance){ .options = *options };
+	for (enum significance_kind kind = 0; kind < SIGNIFICANCE_KINDS; kind++)
+		ret->prior[kind] = 1;
 	for (enum diff_side side = 0; side < DIFF_SIDES; side++)
 		if (options->runs[side])
 			ret->df += (unsigned)(options->runs[side] - 1);
@@ -217,33 +207,57 @@ void significance_fit(const struct significance_options *options,
 		ret->variation = SIGNIFICANCE_ASSUMED_VARIATION;
 		return;
 	}
-	tested_init(list, nr, &tested);
-	ret->variation = fit_variation(ret, &tested);
-	fit_prior(ret, &tested);
+	for (enum significance_kind kind = 0; kind < SIGNIFICANCE_KINDS; kind++) {
+		CLEANUP(tested_fini) struct tested tested = { 0 };
+
+		tested_init(&lists[kind], &tested);
+		if (kind == SIGNIFICANCE_SELF)
+			ret->variation = fit_variation(ret, &tested);
+		fit_prior(ret, kind, &tested);
+	}
+}
+
+double significance_degrees(const struct significance *significance, enum significance_kind kind)
+{
+	return significance->df ? significance->df + significance->prior_df[kind] : INFINITY;
 }
 
 double significance_quantile(const struct significance *significance, size_t nr_tests)
 {
 	double chance = SIGNIFICANCE_LEVEL / 2 / (double)(nr_tests ? nr_tests : 1);
 
-	if (!significance->df)
-		return student_quantile(chance, INFINITY);
-	return student_quantile(chance, significance->df + significance->prior_df);
+	return student_quantile(chance, significance_degrees(significance, SIGNIFICANCE_OTHER));
+}
+
+double significance_shows(const struct significance *significance,
+			  const struct significance_typical *typical, double chance, size_t runs)
+{
+	/* what 9 of 10 normal variables are above, below their mean */
+	const double nine_of_ten = 1.2815515655446004;
+	double scale = significance->variation * (significance->options.shares
+							  ? typical->mean * (1 - typical->mean)
+							  : typical->mean);
+	double prior = significance->prior[SIGNIFICANCE_SELF];
+	double df = runs > 1 ? 2.0 * ((double)runs - 1) + prior_dfs[SIGNIFICANCE_SELF] : INFINITY;
+	double variance = 2 / (double)runs * (typical->noise + scale * scale) *
+			  fmax(prior, dispersion_floors[SIGNIFICANCE_SELF]);
+
+	return (student_quantile(chance, df) + nine_of_ten) * sqrt(variance) / typical->mean;
 }
 
 /* The dispersion of one thing, in the light of all others. */
-static double moderated(const struct significance *significance,
+static double moderated(const struct significance *significance, enum significance_kind kind,
 			const struct distribution *distribution)
 {
-	double own, value;
+	double own, value, prior_df = significance->prior_df[kind];
 
 	if (!significance->df)
 		return 1;
 	own = dispersion(&significance->options, distribution, significance->variation,
 			 significance->df);
-	value = (significance->prior_df * significance->prior + significance->df * own) /
-		(significance->prior_df + significance->df);
-	return value > 1 ? value : 1;
+	value = (prior_df * significance->prior[kind] + significance->df * own) /
+		(prior_df + significance->df);
+	return fmax(value, dispersion_floors[kind]);
 }
 
 static enum diff_verdict verdict_of(const struct distribution *distribution)
@@ -253,8 +267,9 @@ static enum diff_verdict verdict_of(const struct distribution *distribution)
 	return distribution->count[DIFF_AFTER] ? DIFF_REAL : DIFF_GONE;
 }
 
-void significance_judge(const struct significance *significance, double quantile,
-			const struct distribution *distribution, struct diff_change *ret)
+void significance_judge(const struct significance *significance, enum significance_kind kind,
+			double quantile, const struct distribution *distribution,
+			struct diff_change *ret)
 {
 	const struct significance_options *options = &significance->options;
 	double variance = 0;
@@ -270,7 +285,7 @@ void significance_judge(const struct significance *significance, double quantile
 						: INFINITY;
 	}
 	ret->change = ret->after - ret->before;
-	ret->interval = quantile * sqrt(variance * moderated(significance, distribution));
+	ret->interval = quantile * sqrt(variance * moderated(significance, kind, distribution));
 	if (significance_is_tested(distribution) && fabs(ret->change) > ret->interval)
 		ret->verdict = verdict_of(distribution);
 }

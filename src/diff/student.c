@@ -113,22 +113,43 @@ double student_above(double t, double df)
 	return 0.5 * beta_regular(df / (df + square), square / (df + square), df);
 }
 
+static double student_density(double t, double df)
+{
+	if (df > 1e9)
+		return exp(-t * t / 2) / sqrt(2 * M_PI);
+	return exp(gamma_half_step(df / 2) - 0.5 * log(df * M_PI) -
+		   (df + 1) / 2 * log1p(t * t / df));
+}
+
 double student_quantile(double chance, double df)
 {
-	double lo = 0, hi = 1;
+	double lo = 0, hi = 1, t;
 
+	if (chance >= 0.5)
+		return 0;
 	while (student_above(hi, df) > chance) {
+		lo = hi;
 		hi *= 2;
 		if (hi > 1e12)
 			return INFINITY;
 	}
+	t = lo + (hi - lo) / 2;
+	/* Newton's method on logarithms, which are nearly in line; where it leaves the bracket,
+	 * halves */
 	for (int i = 0; i < 200 && hi - lo > 1e-12 * hi; i++) {
-		double mid = lo + (hi - lo) / 2;
+		double above = student_above(t, df);
+		double slope = t * student_density(t, df) / above, next;
 
-		if (student_above(mid, df) > chance)
-			lo = mid;
+		if (above > chance)
+			lo = t;
 		else
-			hi = mid;
+			hi = t;
+		next = t * exp(log(above / chance) / slope);
+		if (!(next > lo && next < hi))
+			next = lo + (hi - lo) / 2;
+		if (fabs(next - t) <= 1e-13 * t)
+			break;
+		t = next;
 	}
-	return lo + (hi - lo) / 2;
+	return t;
 }

@@ -5,7 +5,7 @@
 usage: diff_reference.py FPLESS [ROUNDS]
 
 Folded stacks with two counts are computed as inferno's diff-folded documents them. Verdicts and intervals
-follow docs/decisions/0015-diff-noise.md, with sums in place of series, and integrals in place of continued
+follow docs/decisions/0015-diff-noise.md and 0026-diff-power.md, with sums in place of series, and integrals in place of continued
 fractions. Whole recordings are drawn anew from a seed that is printed where something differs.
 """
 
@@ -20,7 +20,10 @@ import subprocess
 import sys
 import tempfile
 
-LEVEL, SAMPLES_MIN, ASSUMED, PRIOR_DF_MAX = 0.05, 12, 0.05, 4.0
+LEVEL, SAMPLES_MIN, ASSUMED = 0.05, 12, 0.05
+SELF, OTHER = 0, 1  # functions by themselves; with what they call
+PRIOR_DFS, DISPERSION_FLOORS = (6.0, 4.0), (0.25, 1.0)
+WANTED, EQUALLY, STEPS = 0.2, 0.1, 8
 SIDES = ("before", "after")
 
 
@@ -136,33 +139,59 @@ class Judge:
                 total += rest / (noise + variation ** 2 * scale ** 2)
         return total / self.df
 
-    def fit(self, everything):
-        tested = [counts for counts in everything if sum(map(sum, counts)) >= SAMPLES_MIN]
-        self.prior, self.prior_df, self.variation = 1, 0, ASSUMED
+    def fit(self, kinds):
+        """@kinds: lists of counts of SELF and of OTHER. Only those by themselves share what decides."""
+        kinds = [[counts for counts in kind if sum(map(sum, counts)) >= SAMPLES_MIN] for kind in kinds]
+        self.prior, self.prior_df, self.variation = [1, 1], [0, 0], ASSUMED
+        self.effects = lambda: sorted(self.effect(c) for c in kinds[SELF]) + [0] * len(kinds[OTHER])
         if not self.df:
             return
         usual = (1 - 2 / (9 * self.df)) ** 3
-        excess = lambda v: statistics.median(self.dispersion(c, v) for c in tested) - usual if tested else 0
+        excess = lambda v: statistics.median(self.dispersion(c, v) for c in kinds[SELF]) - usual if kinds[SELF] else 0
         self.variation = bisect(excess, 0, 10, 60) if excess(0) > 0 else 0
-        if len(tested) < 3:
-            return
         half = self.df / 2
-        logs = [math.log(max(self.dispersion(c, self.variation), 1e-4)) - polygamma(0, half) + math.log(half)
-                for c in tested]
-        centre = math.fsum(logs) / len(logs)
-        excess = math.fsum((x - centre) ** 2 for x in logs) / (len(logs) - 1) - polygamma(1, half)
-        df = PRIOR_DF_MAX
-        if excess > 0:
-            df = min(df, 2 * math.exp(bisect(lambda x: polygamma(1, math.exp(x)) - excess, -15, 15, 60)))
-        self.prior = math.exp(centre + polygamma(0, df / 2) - math.log(df / 2))
-        self.prior_df = min(df, (len(tested) - 1) * self.df)
+        for number, (kind, df) in enumerate(zip(kinds, PRIOR_DFS)):
+            if len(kind) < 3:
+                continue
+            logs = [math.log(max(self.dispersion(c, self.variation), 1e-4)) - polygamma(0, half) + math.log(half)
+                    for c in kind]
+            self.prior[number] = math.exp(math.fsum(logs) / len(logs) + polygamma(0, df / 2) - math.log(df / 2))
+            self.prior_df[number] = min(df, (len(kind) - 1) * self.df)
 
-    def quantile(self, nr_tests):
-        df = self.df + self.prior_df if self.df else math.inf
-        chance = LEVEL / 2 / max(nr_tests, 1)
-        return math.exp(bisect(lambda x: above(math.exp(x), df) - chance, -5, 30, 80))
+    def effect(self, counts):
+        """A change by a fifth in standard errors."""
+        if not all(self.runs) or sum(map(sum, counts)) < SAMPLES_MIN:
+            return 0
+        samples, nr = self.samples(counts), sum(self.runs)
+        mean = math.fsum(s[0] * n for s, n in zip(samples, self.runs)) / nr
+        noise = math.fsum(s[2] * n for s, n in zip(samples, self.runs)) / nr
+        scale = self.variation * (mean * (1 - mean) if self.shares else mean)
+        variance = (noise + scale ** 2) * math.fsum(1 / n for n in self.runs)
+        return WANTED * mean / math.sqrt(variance) if variance > 0 else 0
 
-    def judge(self, counts, quantile):
+    def share(self):
+        """Share the error rate among all that are tested."""
+        effects = self.effects()
+        self.equal = EQUALLY * LEVEL / 2 / max(len(effects), 1)
+        self.cut = bisect(lambda cut: math.fsum(self.decisive(e, cut) for e in effects) - (1 - EQUALLY) * LEVEL / 2,
+                          -1e12, 1e12, 100)
+        self.quantiles = {}
+
+    def decisive(self, effect, cut):
+        return math.erfc((effect / 2 + cut / effect) / math.sqrt(2)) / 2 if effect else 0
+
+    def quantile(self, counts, kind):
+        effect = self.effect(counts) if kind == SELF else 0
+        chance = min(self.equal + self.decisive(effect, self.cut), LEVEL / 2)
+        step = math.ceil(-STEPS * (math.log2(chance) + 1))
+        if (step, kind) not in self.quantiles:
+            df = self.df + self.prior_df[kind] if self.df else math.inf
+            chance = 2 ** (-1 - step / STEPS)
+            self.quantiles[step, kind] = math.exp(bisect(lambda x: above(math.exp(x), df) - chance, -5, 30, 80))
+        return self.quantiles[step, kind]
+
+    def judge(self, counts, kind):
+        quantile = self.quantile(counts, kind)
         samples = self.samples(counts)
         before, after = samples[0][0], samples[1][0]
         variance = sum((noise + self.variation ** 2 * scale ** 2) / nr if nr else math.inf
@@ -170,7 +199,8 @@ class Judge:
         dispersion = 1
         if self.df:
             own = self.dispersion(counts, self.variation)
-            dispersion = max(1, (self.prior_df * self.prior + self.df * own) / (self.prior_df + self.df))
+            prior, df = self.prior[kind], self.prior_df[kind]
+            dispersion = max(DISPERSION_FLOORS[kind], (df * prior + self.df * own) / (df + self.df))
         interval = quantile * math.sqrt(variance * dispersion)
         sums = [sum(c) for c in counts]
         verdict = "noise"
@@ -203,14 +233,16 @@ def check_json(told, sides, shares):
     selves = count(sides, judge, lambda stack: names(stack)[-1:])
     totals = count(sides, judge, lambda stack: set(names(stack)))
     empty = [[0] * nr for nr in judge.runs]
-    tests = [sum(sum(map(sum, c)) >= SAMPLES_MIN for c in kind.values()) for kind in (selves, totals)]
-    judge.fit(list(selves.values()))
-    quantile = judge.quantile(sum(tests))
+    leaves = {name for name, counts in totals.items() if list(map(sum, counts)) == list(map(sum, selves.get(name, empty)))}
+    kinds = [list(selves.values()), [counts for name, counts in totals.items() if name not in leaves]]
+    tests = sum(sum(map(sum, counts)) >= SAMPLES_MIN for kind in kinds for counts in kind)
+    judge.fit(kinds)
+    judge.share()
     whole = [math.fsum(t) / len(t) if t else 0 for t in judge.totals]
     unit = 100 if shares else 100 / (whole[0] or whole[1])
     bad = []
-    if told["noise"]["function_tests"] != sum(tests):
-        bad.append("tests: %d, not %d" % (told["noise"]["function_tests"], sum(tests)))
+    if told["noise"]["function_tests"] != tests:
+        bad.append("tests: %d, not %d" % (told["noise"]["function_tests"], tests))
     if not equal(told["noise"]["run_variation"], 100 * judge.variation):
         bad.append("variation: %r, not %r" % (told["noise"]["run_variation"], 100 * judge.variation))
     if {f["function"] for f in told["functions"]} != set(totals):
@@ -219,7 +251,7 @@ def check_json(told, sides, shares):
     for function in told["functions"]:
         for key, kind in (("self", selves), ("total", totals)):
             counts = kind.get(function["function"], empty)
-            want = judge.judge(counts, quantile)
+            want = judge.judge(counts, SELF if key == "self" or function["function"] in leaves else OTHER)
             have = function[key]
             numbers = [have[name] for name in ("before", "after", "change", "interval")]
             wanted = [None if math.isinf(x) else unit * x for x in want[:4]]

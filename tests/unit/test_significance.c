@@ -139,14 +139,14 @@ static void single_runs_are_judged_by_their_counts(void **state)
 	struct significance significance;
 
 	(void)state;
-	significance_fit(&options, NULL, 0, &significance);
+	significance_fit(&options, NULL, &significance);
 	assert_true(significance.assumed);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct distribution counts = of_counts(cases[i].before, cases[i].after);
 		struct diff_change change;
 
-		significance_judge(&significance, significance_quantile(&significance, 1), &counts,
-				   &change);
+		significance_judge(&significance, SIGNIFICANCE_OTHER,
+				   significance_quantile(&significance, 1), &counts, &change);
 		if (change.verdict != cases[i].verdict)
 			fail_msg("%s: %s", cases[i].what, diff_verdict_key(change.verdict));
 	}
@@ -163,8 +163,8 @@ static void a_side_without_a_value_makes_everything_noise(void **state)
 	struct diff_change change;
 
 	(void)state;
-	significance_fit(&options, NULL, 0, &significance);
-	significance_judge(&significance, 2, &counts, &change);
+	significance_fit(&options, NULL, &significance);
+	significance_judge(&significance, SIGNIFICANCE_OTHER, 2, &counts, &change);
 	assert_int_equal(change.verdict, DIFF_NOISE);
 	assert_true(isinf(change.interval));
 }
