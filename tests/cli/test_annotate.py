@@ -153,6 +153,9 @@ class AgainstPprof(Case):
     def test_samples_of_instructions_and_lines_are_those_of_pprof(self):
         if not GO:
             self.skipTest("no go")
+        version = run(GO, "env", "GOVERSION").stdout.strip()
+        if re.match(r"go1\.(\d|1\d|20)(\.|$)", version):
+            self.skipTest(f"pprof of {version} finds no function in the program")
         stacks = [(count, [self.frame(vaddr, path=self.program)], []) for vaddr, count in self.counts.items()]
         recording = self.record(stacks)
         profile = os.path.join(self.folder, "x.pb.gz")
