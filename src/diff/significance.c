@@ -15,7 +15,7 @@
  * than its counts say.
  */
 static const double dispersion_floors[SIGNIFICANCE_KINDS] = {
-	[SIGNIFICANCE_SELF] = 0.25,
+	[SIGNIFICANCE_SELF] = 0.5,
 	[SIGNIFICANCE_OTHER] = 1,
 };
 /*
@@ -24,7 +24,7 @@ static const double dispersion_floors[SIGNIFICANCE_KINDS] = {
  * real. A few runs do not tell how many do, so it is not fitted: docs/decisions/0026-diff-power.md.
  */
 static const double prior_dfs[SIGNIFICANCE_KINDS] = {
-	[SIGNIFICANCE_SELF] = 6,
+	[SIGNIFICANCE_SELF] = 5,
 	[SIGNIFICANCE_OTHER] = 4,
 };
 /* Beyond, relative to the mean, runs tell nothing. */

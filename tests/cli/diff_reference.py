@@ -22,7 +22,7 @@ import tempfile
 
 LEVEL, SAMPLES_MIN, ASSUMED = 0.05, 12, 0.05
 SELF, OTHER = 0, 1  # functions by themselves; with what they call
-PRIOR_DFS, DISPERSION_FLOORS = (6.0, 4.0), (0.25, 1.0)
+PRIOR_DFS, DISPERSION_FLOORS = (5.0, 4.0), (0.5, 1.0)
 WANTED, EQUALLY, STEPS = 0.2, 0.1, 8
 SIDES = ("before", "after")
 

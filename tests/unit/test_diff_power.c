@@ -165,7 +165,7 @@ static void a_fifth_more_of_a_tenth_is_found(void **state)
 	static const struct {
 		size_t runs;
 		unsigned least; /* of 200 */
-	} cases[] = { { 2, 64 }, { 3, 136 }, { 4, 160 }, { 5, 180 } };
+	} cases[] = { { 2, 60 }, { 3, 125 }, { 4, 145 }, { 5, 175 } };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
