@@ -7,6 +7,7 @@ reader to type works as it stands: it succeeds, and says or writes something. On
 A recipe that needs a program this machine lacks is left out, and so are pages that this fpless was
 built without."""
 
+import gzip
 import os
 import re
 import shutil
@@ -101,6 +102,9 @@ class Examples(unittest.TestCase):
         # works in the kernel, too: on an idle machine nothing else would be seen there
         cls.put("busy.pl", "alarm 1200;\n1 while -e '/';\n")  # whatever becomes of the test
         cls.put("perf.txt", PERF)
+        with gzip.open(os.path.join(HERE, "../../fixtures/perf/fp.data.gz")) as packed, \
+                open(os.path.join(cls.folder, "perf.data"), "wb") as file:
+            file.write(packed.read())
         for name in ("fpless", "fpless-bcc-profile"):
             program = os.path.join(os.path.dirname(FPLESS), name)
             cls.put(f".bin/{name}", f'#!/bin/sh\nexec "{sys.executable}" "{HERE}/example_shim.py" '
