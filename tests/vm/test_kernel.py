@@ -173,7 +173,8 @@ class Test:
                        and program.name not in programs.ROUNDS]
             for program in members:
                 os.mkdir(program.folder)
-                program.words[1] = str(int(program.words[1]) // HOST_SHORTER)
+                if not program.name.startswith("badmap"):  # its file is to be opened while it lives
+                    program.words[1] = str(int(program.words[1]) // HOST_SHORTER)
             listing, notes = os.path.join(folder, "programs"), os.path.join(folder, "notes")
             with open(listing, "w", encoding="utf-8") as file:
                 file.write(programs.listing(members))
