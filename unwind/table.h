@@ -53,8 +53,7 @@ struct table_stats {
 
 struct table {
 	/* Owned [nr_chunks], each FPL_CHUNK_SIZE bytes (untouched pages cost nothing); with
-	 * in_heap one of image_bytes,
-	 * with room behind it for what lookups read there. */
+	 * in_heap one of image_bytes, with room behind it for what lookups read there. */
 	uint8_t **chunks;
 	size_t nr_chunks;
 	bool in_heap;
