@@ -14,7 +14,7 @@
 __u32 last_stack_id;
 
 /* Weight of a sample: the period in force, ns. Written by userspace while no event is enabled. */
-__u64 sample_weight_ns;
+__u64 sample_weight;
 
 /* Frames of the sample: user, kernel and, where both walks are wanted, fp. */
 static __always_inline __u32 sample_nr_frames(const struct fpl_sample *sample)
@@ -156,7 +156,7 @@ static __always_inline void event_send(const struct fpl_sample *sample, __u32 id
 	event->header.size = sizeof(*event);
 	event->header.time_ns = sample->header.time_ns;
 	event->id = id;
-	event->weight_ns = (__u32)sample->weight_ns;
+	event->weight = (__u32)sample->weight;
 	event->tid = sample->tid;
 	event->cpu = sample->cpu;
 	bpf_ringbuf_submit(event, ring_wakeup());
@@ -206,7 +206,7 @@ static __always_inline int stack_enter(struct fpl_stack *stack, const struct sta
 	stack->hash[1] = hash->lane[1];
 	stack->check = hash->lane[2];
 	stack->count = 1;
-	stack->weight_ns = sample->weight_ns;
+	stack->weight = sample->weight;
 	stack->nr_frames = nr;
 	stack->elided = sample->elided;
 	/* visible last, with all of the above */
@@ -235,7 +235,7 @@ WALK_GLOBAL int sample_count(struct fpl_scratch *s, struct fpl_counters *counted
 	place = stack_find(&hash, nr, &stack);
 	if (place == STACK_THERE && stack) {
 		__sync_fetch_and_add(&stack->count, 1);
-		__sync_fetch_and_add(&stack->weight_ns, s->sample.weight_ns);
+		__sync_fetch_and_add(&stack->weight, s->sample.weight);
 		/* two CPUs that race here may store the smaller number: harmless */
 		if (s->sample.elided > stack->elided)
 			stack->elided = s->sample.elided;

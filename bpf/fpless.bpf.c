@@ -46,7 +46,7 @@ static __always_inline void sample_begin(struct fpl_scratch *s, __u64 start_ns, 
 	sample->header.time_ns = now_ns;
 	sample->gen = 0;
 	sample->start_ns = start_ns;
-	sample->weight_ns = *(volatile __u64 *)&sample_weight_ns;
+	sample->weight = *(volatile __u64 *)&sample_weight;
 	sample->tgid = pid_tgid >> 32;
 	sample->tid = (__u32)pid_tgid;
 	sample->cpu = bpf_get_smp_processor_id();

@@ -330,7 +330,7 @@ struct fpl_stack {     /* one distinct (process, comm, stack, stop) */
 	__u64 hash[2]; /* of the sample's identity and frames, seeded per run */
 	__u64 check;   /* a third hash, to tell a collision */
 	__u64 count;
-	__u64 weight_ns;
+	__u64 weight;
 	__u32 id; /* id of the FPL_RECORD_STACK with the frames; 0: free */
 	__u32 nr_frames;
 	__u32 elided; /* the largest number of frames that FPL_FRAME_GAP stood for in a sample of
@@ -375,10 +375,10 @@ struct fpl_sample {
 	struct fpl_record_header header;
 	__u64 gen; /* of the process's image; 0: unknown */
 	__u64 start_ns;
-	__u64 weight_ns; /* of one sample */
-	__u64 cgroup;	 /* id in the v2 hierarchy; 0 without FPL_CONFIG_BY_CGROUP */
-	__u32 id;	 /* stack id, unique in the run */
-	__u32 count;	 /* 1: shown by this record alone; 0: counted in `stacks` under id */
+	__u64 weight; /* of one sample */
+	__u64 cgroup; /* id in the v2 hierarchy; 0 without FPL_CONFIG_BY_CGROUP */
+	__u32 id;     /* stack id, unique in the run */
+	__u32 count;  /* 1: shown by this record alone; 0: counted in `stacks` under id */
 	__u32 tgid;
 	__u32 tid;
 	__u32 cpu;
@@ -455,8 +455,8 @@ _Static_assert(sizeof(struct fpl_shared) == 16, "fpl_shared is ring ABI");
 /* With FPL_CONFIG_TIMELINE, one for each sample that has no record of its own (count 1). */
 struct fpl_event {
 	struct fpl_record_header header;
-	__u32 id;	 /* of the FPL_RECORD_STACK that came before it */
-	__u32 weight_ns; /* at most a second: -F is a whole number */
+	__u32 id;     /* of the FPL_RECORD_STACK that came before it */
+	__u32 weight; /* at most a second: -F is a whole number */
 	__u32 tid;
 	__u32 cpu;
 };

@@ -107,7 +107,7 @@ static void write_side(struct page *page, enum diff_side side)
 	json_open(json, NULL, '{');
 	json_number(json, "runs", page->given->picture.runs[side]);
 	json_number(json, "samples", pairing->whole.count[side]);
-	json_number(json, "weight_ns", pairing->whole.weight_ns[side]);
+	json_number(json, "weight_ns", pairing->whole.weight[side]);
 	json_number(json, "duration_ns", pairing->sides[side].duration_ns);
 	json_open(json, "files", '[');
 	for (size_t i = 0; i < page->given->picture.runs[side]; i++)

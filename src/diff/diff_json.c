@@ -17,7 +17,7 @@ static void write_side(struct json *json, const struct difference *difference, e
 	json_open(json, side_keys[side], '{');
 	json_number(json, "runs", of->nr_runs);
 	json_number(json, "samples", pairing->whole.count[side]);
-	json_number(json, "weight_ns", pairing->whole.weight_ns[side]);
+	json_number(json, "weight_ns", pairing->whole.weight[side]);
 	json_number(json, "duration_ns", of->duration_ns);
 	json_close(json, '}');
 }

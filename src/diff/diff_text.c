@@ -30,8 +30,8 @@ static void write_side(FILE *to, const struct difference *difference, enum diff_
 
 	fprintf(to, "%s  %" PRIu64 " %s of %zu run%s", side_texts[side], pairing->whole.count[side],
 		counted, of->nr_runs, of->nr_runs == 1 ? "" : "s");
-	if (pairing->whole.weight_ns[side])
-		fprintf(to, ", %.3f s of CPU time", (double)pairing->whole.weight_ns[side] / 1e9);
+	if (pairing->whole.weight[side])
+		fprintf(to, ", %.3f s of CPU time", (double)pairing->whole.weight[side] / 1e9);
 	if (of->duration_ns)
 		fprintf(to, ", in %.1f s", (double)of->duration_ns / 1e9);
 	putc('\n', to);

@@ -4,14 +4,14 @@
 #include <errno.h>
 #include <stddef.h>
 
-int run_tally_add(struct run_tally *tally, uint64_t count, uint64_t weight_ns)
+int run_tally_add(struct run_tally *tally, uint64_t count, uint64_t weight)
 {
 	if (__builtin_add_overflow(tally->count, count, &tally->count) ||
-	    __builtin_add_overflow(tally->weight_ns, weight_ns, &tally->weight_ns))
+	    __builtin_add_overflow(tally->weight, weight, &tally->weight))
 		return -EOVERFLOW;
 	/* samples of one stack are taken for equally heavy */
 	if (count)
-		tally->squares += (double)weight_ns * ((double)weight_ns / (double)count);
+		tally->squares += (double)weight * ((double)weight / (double)count);
 	return 0;
 }
 
@@ -23,7 +23,7 @@ struct seen {
 static struct seen see(const struct run_tally *tally, enum diff_measure measure)
 {
 	if (measure == DIFF_WEIGHT)
-		return (struct seen){ (double)tally->weight_ns, tally->squares };
+		return (struct seen){ (double)tally->weight, tally->squares };
 	return (struct seen){ (double)tally->count, (double)tally->count };
 }
 
@@ -47,10 +47,10 @@ int distribution_take(struct distribution *distribution, enum diff_side side,
 		      struct run_tally *tally, const struct run_tally *whole, bool shares)
 {
 	uint64_t *count = &distribution->count[side];
-	uint64_t *weight_ns = &distribution->weight_ns[side];
+	uint64_t *weight = &distribution->weight[side];
 
 	if (__builtin_add_overflow(*count, tally->count, count) ||
-	    __builtin_add_overflow(*weight_ns, tally->weight_ns, weight_ns))
+	    __builtin_add_overflow(*weight, tally->weight, weight))
 		return -EOVERFLOW;
 	for (enum diff_measure measure = 0; measure < DIFF_MEASURES; measure++)
 		take(&distribution->of[measure][side], see(tally, measure), see(whole, measure),

@@ -22,7 +22,7 @@ enum diff_measure { DIFF_SAMPLES, DIFF_WEIGHT, DIFF_MEASURES };
 
 /* The counts of one thing in one run. */
 struct run_tally {
-	uint64_t count, weight_ns;
+	uint64_t count, weight;
 	double squares; /* sum of the squares of the samples' weights */
 };
 
@@ -33,12 +33,12 @@ struct spread {
 };
 
 struct distribution {
-	uint64_t count[DIFF_SIDES], weight_ns[DIFF_SIDES];
+	uint64_t count[DIFF_SIDES], weight[DIFF_SIDES];
 	struct spread of[DIFF_MEASURES][DIFF_SIDES];
 };
 
-/* Count @count samples of together @weight_ns. Errors: -EOVERFLOW. */
-FPL_MUST_CHECK int run_tally_add(struct run_tally *tally, uint64_t count, uint64_t weight_ns);
+/* Count @count samples of together @weight. Errors: -EOVERFLOW. */
+FPL_MUST_CHECK int run_tally_add(struct run_tally *tally, uint64_t count, uint64_t weight);
 
 /*
  * The run is over: take what @tally counted of it, of @whole in all, into @distribution, and clear

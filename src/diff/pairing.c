@@ -150,11 +150,9 @@ static int count_items(struct adding *adding, const struct recording_stack *stac
 		if (pairing->items.list[step].kind == FUNCTION_LABEL)
 			continue;
 		if (i + 1 == adding->steps.nr)
-			err = tallies_add(&pairing->self, runs, step, stack->count,
-					  stack->weight_ns);
+			err = tallies_add(&pairing->self, runs, step, stack->count, stack->weight);
 		if (!err && pairing->last_stacks.list[step] != number)
-			err = tallies_add(&pairing->total, runs, step, stack->count,
-					  stack->weight_ns);
+			err = tallies_add(&pairing->total, runs, step, stack->count, stack->weight);
 		pairing->last_stacks.list[step] = number;
 	}
 	return err;
@@ -165,10 +163,10 @@ static int add_stack(struct adding *adding, const struct recording_stack *stack)
 	struct pairing *pairing = adding->pairing;
 	struct tally_runs *runs = &pairing->runs;
 	uint32_t found = find_stack(adding, put_stack(adding, stack));
-	int err = run_tally_add(&runs->whole[runs->side], stack->count, stack->weight_ns);
+	int err = run_tally_add(&runs->whole[runs->side], stack->count, stack->weight);
 
 	if (!err)
-		err = tallies_add(&pairing->samples, runs, found, stack->count, stack->weight_ns);
+		err = tallies_add(&pairing->samples, runs, found, stack->count, stack->weight);
 	return err ? err : count_items(adding, stack);
 }
 
@@ -227,7 +225,7 @@ static int add_stacks(struct adding *adding, enum diff_side side)
 	for (size_t i = 0; !err && i < recording->nr_stacks; i++) {
 		const struct recording_stack *stack = &recording->stacks[i];
 
-		of->weightless = of->weightless || (stack->count && !stack->weight_ns);
+		of->weightless = of->weightless || (stack->count && !stack->weight);
 		err = add_stack(adding, stack);
 	}
 	return err;

@@ -73,12 +73,12 @@ int tallies_begin_run(struct tallies *tallies, const struct tally_runs *runs, en
 }
 
 int tallies_add(struct tallies *tallies, const struct tally_runs *runs, size_t idx, uint64_t count,
-		uint64_t weight_ns)
+		uint64_t weight)
 {
 	if (!tallies->wide) {
 		uint32_t *narrow = &tallies->counts[idx][runs->side];
 
-		if (!weight_ns && count <= UINT32_MAX - *narrow) {
+		if (!weight && count <= UINT32_MAX - *narrow) {
 			*narrow += (uint32_t)count;
 			return 0;
 		}
@@ -88,7 +88,7 @@ int tallies_add(struct tallies *tallies, const struct tally_runs *runs, size_t i
 		if (err)
 			return err;
 	}
-	return run_tally_add(&tallies->wide[idx].run, count, weight_ns);
+	return run_tally_add(&tallies->wide[idx].run, count, weight);
 }
 
 int tallies_end_run(struct tallies *tallies, const struct tally_runs *runs)

@@ -44,7 +44,7 @@ FPL_MUST_CHECK int tallies_begin_run(struct tallies *tallies, const struct tally
 
 /* Count samples of thing @idx in the open run. Errors: -EOVERFLOW. */
 FPL_MUST_CHECK int tallies_add(struct tallies *tallies, const struct tally_runs *runs, size_t idx,
-			       uint64_t count, uint64_t weight_ns);
+			       uint64_t count, uint64_t weight);
 
 /* The open run is over, and its whole is known. Errors: -EOVERFLOW. */
 FPL_MUST_CHECK int tallies_end_run(struct tallies *tallies, const struct tally_runs *runs);

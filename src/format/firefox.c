@@ -164,7 +164,7 @@ static void write_samples(struct writer *writer, const struct thread *thread)
 	JSON_ARRAY(json, "time", thread->nr, write_milliseconds(json, NULL, samples[i].time_ns));
 	JSON_COLUMN(json, "weight", thread->nr, samples[i].count);
 	if (writer->viewer.recording->nr_events)
-		JSON_COLUMN(json, "threadCPUDelta", thread->nr, samples[i].weight_ns / 1000);
+		JSON_COLUMN(json, "threadCPUDelta", thread->nr, samples[i].weight / 1000);
 	json_close(json, '}');
 }
 

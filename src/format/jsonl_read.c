@@ -203,7 +203,7 @@ static void add_stack(struct reading *reading, struct recording_stack *stack)
 
 	if (reading->error)
 		return;
-	probe.count = probe.weight_ns = 0;
+	probe.count = probe.weight = 0;
 	must_add_stack(reading->recording, &probe, reading->frames.list);
 	if (reading->recording->nr_stacks == nr_before)
 		stack->task = RECORDING_TASK_READ + reading->input->line;
@@ -215,7 +215,7 @@ static void read_stack(struct jsonl *jsonl, json_object *object)
 	struct reading *reading = jsonl->reading;
 	struct recording_stack stack = {
 		.count = jsonl_number(reading, object, "count", UINT64_MAX),
-		.weight_ns = jsonl_number(reading, object, "weight_ns", UINT64_MAX),
+		.weight = jsonl_number(reading, object, "weight_ns", UINT64_MAX),
 		.stop = read_stop(reading, object),
 		.elided = jsonl_number32(reading, object, "elided"),
 	};

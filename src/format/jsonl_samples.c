@@ -34,7 +34,7 @@ static void begin(struct jsonl_samples *samples, const struct recording *recordi
 	samples->left = must_calloc(recording->nr_stacks + 1, sizeof(*samples->left));
 	for (size_t i = 0; i < recording->nr_stacks; i++) {
 		samples->left[i].count = recording->stacks[i].count;
-		samples->left[i].weight_ns = recording->stacks[i].weight_ns;
+		samples->left[i].weight = recording->stacks[i].weight;
 	}
 }
 
@@ -75,13 +75,13 @@ static void take(struct jsonl_samples *samples, struct reading *reading,
 	else if (!samples->left[event->stack].count)
 		reading_fail(reading, "more samples of stack %" PRIu32 " than its count",
 			     event->stack);
-	else if (event->weight_ns > samples->left[event->stack].weight_ns)
+	else if (event->weight > samples->left[event->stack].weight)
 		reading_fail(reading, "samples of stack %" PRIu32 " weigh more than it does",
 			     event->stack);
 	if (reading->error)
 		return;
 	samples->left[event->stack].count--;
-	samples->left[event->stack].weight_ns -= event->weight_ns;
+	samples->left[event->stack].weight -= event->weight;
 }
 
 static void read_row(struct jsonl_samples *samples, struct reading *reading,
@@ -92,7 +92,7 @@ static void read_row(struct jsonl_samples *samples, struct reading *reading,
 		.stack = (uint32_t)value_at(reading, line, STACK, row),
 		.tid = (uint32_t)value_at(reading, line, TID, row),
 		.cpu = (uint32_t)value_at(reading, line, CPU, row),
-		.weight_ns = value_at(reading, line, WEIGHT, row),
+		.weight = value_at(reading, line, WEIGHT, row),
 	};
 
 	/* the first of a line is a time, the others follow it */

@@ -7,7 +7,7 @@
 struct jsonl_samples {
 	/* The rest of each stack beyond the samples read; owned [nr_stacks]; NULL: no line yet. */
 	struct {
-		uint64_t count, weight_ns;
+		uint64_t count, weight;
 	} *left;
 	uint64_t last_ns; /* time of the sample read last */
 };

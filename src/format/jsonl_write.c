@@ -98,7 +98,7 @@ static void write_stack(const struct writer *writer, const struct recording_stac
 	json_open(&json, NULL, '{');
 	json_string(&json, "type", "stack");
 	json_number(&json, "count", stack->count);
-	json_number(&json, "weight_ns", stack->weight_ns);
+	json_number(&json, "weight_ns", stack->weight);
 	frame_json_write_task(&json, writer->recording, stack);
 	if (stack->task && stack->task < RECORDING_TASK_READ)
 		json_number(&json, "process_start_ns", stack->task);
@@ -131,7 +131,7 @@ static void write_samples(FILE *to, const struct recording_event *events, size_t
 	JSON_COLUMN(&json, "stack", nr, events[i].stack);
 	JSON_COLUMN(&json, "tid", nr, events[i].tid);
 	JSON_COLUMN(&json, "cpu", nr, events[i].cpu);
-	JSON_COLUMN(&json, "weight_ns", nr, events[i].weight_ns);
+	JSON_COLUMN(&json, "weight_ns", nr, events[i].weight);
 	json_close(&json, '}');
 	putc('\n', to);
 }

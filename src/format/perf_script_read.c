@@ -290,7 +290,7 @@ static void end_sample(struct perf_script *script)
 	struct reading *reading = script->reading;
 	struct recording_event event = {
 		.time_ns = script->time_ns,
-		.weight_ns = script->key.weight_ns,
+		.weight = script->key.weight,
 		.tid = script->key.tid,
 		.cpu = script->key.cpu,
 	};
@@ -339,7 +339,7 @@ static void note_event(struct perf_script *script, const struct perf_header *hea
 	else if (text && text != recording->event)
 		script->other_events = true;
 	if (header->has_period && is_clock(name))
-		script->key.weight_ns = header->period;
+		script->key.weight = header->period;
 }
 
 static void note_time(struct perf_script *script, const struct perf_header *header)

@@ -260,14 +260,14 @@ static void make_frames(struct pprof_samples *samples, const struct walk *walk, 
 }
 
 static void add_event(struct pprof_samples *samples, const struct said *said, uint32_t stack,
-		      uint64_t count, uint64_t weight_ns)
+		      uint64_t count, uint64_t weight)
 {
 	struct recording *recording = samples->tables->recording;
 	uint64_t start = recording->start_unix_ns;
 	const struct recording_event event = {
 		/* a clock of its own where it is not that of the start */
 		.time_ns = said->time >= start ? said->time - start : said->time,
-		.weight_ns = weight_ns,
+		.weight = weight,
 		.stack = stack,
 		.tid = said->tid,
 		.cpu = said->cpu,
@@ -280,11 +280,11 @@ static void add_event(struct pprof_samples *samples, const struct said *said, ui
 
 /* The sample whose walks are @walk and @fp. */
 static void add_stack(struct pprof_samples *samples, const Pprof__Sample *sample, struct walk *walk,
-		      struct walk *fp, uint64_t count, uint64_t weight_ns)
+		      struct walk *fp, uint64_t count, uint64_t weight)
 {
 	struct recording_stack stack = {
 		.count = count,
-		.weight_ns = weight_ns,
+		.weight = weight,
 		.stop = RECORDING_NO_STOP,
 	};
 	struct said said = { .origin = NULL };
@@ -302,7 +302,7 @@ static void add_stack(struct pprof_samples *samples, const Pprof__Sample *sample
 	make_frames(samples, walk, 0, walk->nr_kernel);
 	make_frames(samples, fp, 0, fp->nr);
 	index = must_add_stack(samples->tables->recording, &stack, samples->frames.list);
-	add_event(samples, &said, index, count, weight_ns);
+	add_event(samples, &said, index, count, weight);
 }
 
 static size_t at_most(size_t nr, size_t most)
@@ -314,26 +314,26 @@ int pprof_samples_add(struct pprof_samples *samples, const Pprof__Sample *sample
 		      struct fpl_err *err)
 {
 	struct walk walk, fp;
-	uint64_t count, weight_ns;
+	uint64_t count, weight;
 
 	samples->locations.nr = 0;
 	walk = find_locations(samples, sample->location_id,
 			      at_most(sample->n_location_id, FRAMES_MAX));
 	fp = find_locations(samples, sample->fp_location_id,
 			    at_most(sample->n_fp_location_id, FRAMES_MAX));
-	if (!pprof_values_of(samples->values, sample, &count, &weight_ns)) {
+	if (!pprof_values_of(samples->values, sample, &count, &weight)) {
 		samples->negative++;
 		return 0;
 	}
 	/* a sample of nothing of a heap whose objects are gone, say */
-	if (!count && !weight_ns && !samples->tables->own)
+	if (!count && !weight && !samples->tables->own)
 		return 0;
 	samples->shown += count;
-	samples->weight_ns += weight_ns;
+	samples->weight += weight;
 	/* each of them does, so that one too many is seen */
-	if (samples->shown > INT64_MAX || samples->weight_ns > INT64_MAX)
+	if (samples->shown > INT64_MAX || samples->weight > INT64_MAX)
 		return fpl_fail(err, -EBADMSG, "the values of all samples do not fit 63 bits");
 	samples->cut += sample->n_location_id > FRAMES_MAX;
-	add_stack(samples, sample, &walk, &fp, count, weight_ns);
+	add_stack(samples, sample, &walk, &fp, count, weight);
 	return 0;
 }

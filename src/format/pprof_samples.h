@@ -19,10 +19,10 @@ struct pprof_samples {
 	VECTOR(struct pprof_location *) locations;
 	VECTOR(struct pprof_run) runs;
 	VECTOR(uint32_t) frames;
-	VECTOR(uint8_t) labels;	   /* by text of the recording: enum key + 1; 0: not looked at */
-	uint64_t shown, weight_ns; /* sums */
-	uint64_t negative;	   /* samples left out: counts below 0, as of a difference */
-	uint64_t cut;		   /* samples whose stack was longer than one may be */
+	VECTOR(uint8_t) labels; /* by text of the recording: enum key + 1; 0: not looked at */
+	uint64_t shown, weight; /* sums */
+	uint64_t negative;	/* samples left out: counts below 0, as of a difference */
+	uint64_t cut;		/* samples whose stack was longer than one may be */
 };
 
 void pprof_samples_init(struct pprof_samples *samples, struct pprof_tables *tables,

@@ -224,14 +224,14 @@ static void note_kept(struct writer *writer)
 
 /* @count samples of @stack, or one at the time of @event (NULL: none). */
 static void write_sample(struct writer *writer, const struct recording_stack *stack,
-			 const struct recording_event *event, uint64_t count, uint64_t weight_ns)
+			 const struct recording_event *event, uint64_t count, uint64_t weight)
 {
 	const struct walk walk = { stack, stack->nr_user, stack->nr_kernel, 0, stack->nr_user, 0 };
 	const struct walk fp = { .stack = stack,
 				 .first_user = (size_t)stack->nr_user + stack->nr_kernel,
 				 .nr_user = stack->nr_fp,
 				 .usual = FPL_ORIGIN_FP };
-	int64_t values[] = { (int64_t)count, (int64_t)weight_ns };
+	int64_t values[] = { (int64_t)count, (int64_t)weight };
 	Pprof__Sample sample = PPROF__SAMPLE__INIT;
 	struct labels labels;
 
@@ -298,18 +298,18 @@ static uint64_t at_most(uint64_t value, uint64_t most)
 static void write_stack(struct writer *writer, const struct recording_stack *stack,
 			const size_t *events, size_t nr_events)
 {
-	uint64_t count = stack->count, weight_ns = stack->weight_ns;
+	uint64_t count = stack->count, weight = stack->weight;
 
 	for (size_t i = 0; i < nr_events && !writer->fields.members.error; i++) {
 		const struct recording_event *event = &writer->recording->events[events[i]];
-		uint64_t one = at_most(1, count), weight = at_most(event->weight_ns, weight_ns);
+		uint64_t one = at_most(1, count), share = at_most(event->weight, weight);
 
-		write_sample(writer, stack, event, one, weight);
+		write_sample(writer, stack, event, one, share);
 		count -= one;
-		weight_ns -= weight;
+		weight -= share;
 	}
-	if (count || weight_ns || !nr_events)
-		write_sample(writer, stack, NULL, count, weight_ns);
+	if (count || weight || !nr_events)
+		write_sample(writer, stack, NULL, count, weight);
 }
 
 static void write_stacks(struct writer *writer)

@@ -106,8 +106,8 @@ uint32_t reading_stack(struct reading *reading, const struct recording_stack *ke
 	uint32_t ret;
 
 	if (__builtin_add_overflow(reading->shown, key->count, &reading->shown) ||
-	    __builtin_add_overflow(reading->weight_ns, key->weight_ns, &reading->weight_ns) ||
-	    reading->shown == UINT64_MAX || reading->weight_ns == UINT64_MAX)
+	    __builtin_add_overflow(reading->weight, key->weight, &reading->weight) ||
+	    reading->shown == UINT64_MAX || reading->weight == UINT64_MAX)
 		reading_fail(reading, "counts or weights add up to more than 64 bits hold");
 	if (reading->error)
 		return 0;

@@ -16,7 +16,7 @@ struct reading {
 	struct line_input *input;	    /* borrowed */
 	const struct read_options *options; /* borrowed */
 	struct recording *recording;	    /* borrowed */
-	uint64_t shown, weight_ns;	    /* samples read, and what they weigh */
+	uint64_t shown, weight;		    /* samples read, and what they weigh */
 	VECTOR(uint32_t) frames;	    /* of the stack at hand, leaf first */
 	/* The first error met, 0: none; what was read since then means nothing. */
 	int error;

@@ -128,9 +128,9 @@ static void open_profile(struct writer *writer, const char *name, uint64_t end)
 	json_number(json, "endValue", end);
 }
 
-static uint64_t weight_of(const struct writer *writer, uint64_t count, uint64_t weight_ns)
+static uint64_t weight_of(const struct writer *writer, uint64_t count, uint64_t weight)
 {
-	return writer->weights ? weight_ns : count;
+	return writer->weights ? weight : count;
 }
 
 static uint64_t write_all(struct writer *writer)
@@ -139,8 +139,7 @@ static uint64_t write_all(struct writer *writer)
 	uint64_t shown = 0, end = 0;
 
 	for (size_t i = 0; i < recording->nr_stacks; i++)
-		end += weight_of(writer, recording->stacks[i].count,
-				 recording->stacks[i].weight_ns);
+		end += weight_of(writer, recording->stacks[i].count, recording->stacks[i].weight);
 	open_profile(writer, "all", end);
 	json_open(&writer->json, "samples", '[');
 	for (size_t i = 0; i < recording->nr_stacks; i++)
@@ -150,7 +149,7 @@ static uint64_t write_all(struct writer *writer)
 	for (size_t i = 0; i < recording->nr_stacks; i++) {
 		const struct recording_stack *stack = &recording->stacks[i];
 
-		json_number(&writer->json, NULL, weight_of(writer, stack->count, stack->weight_ns));
+		json_number(&writer->json, NULL, weight_of(writer, stack->count, stack->weight));
 		shown += stack->count;
 	}
 	json_close(&writer->json, ']');
@@ -178,13 +177,12 @@ static char *name_thread(const struct writer *writer, const struct thread *threa
 static uint64_t idle_before(const struct writer *writer, const struct thread_sample *sample,
 			    uint64_t *at)
 {
-	uint64_t from =
-		sample->time_ns > sample->weight_ns ? sample->time_ns - sample->weight_ns : 0;
+	uint64_t from = sample->time_ns > sample->weight ? sample->time_ns - sample->weight : 0;
 	uint64_t idle = writer->weights && writer->viewer.recording->nr_events && from > *at
 				? from - *at
 				: 0;
 
-	*at += idle + weight_of(writer, sample->count, sample->weight_ns);
+	*at += idle + weight_of(writer, sample->count, sample->weight);
 	return idle;
 }
 
@@ -214,7 +212,7 @@ static void write_thread(struct writer *writer, const struct thread *thread)
 		if (idle)
 			json_number(&writer->json, NULL, idle);
 		json_number(&writer->json, NULL,
-			    weight_of(writer, samples[i].count, samples[i].weight_ns));
+			    weight_of(writer, samples[i].count, samples[i].weight));
 	}
 	json_close(&writer->json, ']');
 	json_close(&writer->json, '}');
@@ -224,7 +222,7 @@ static void write_thread(struct writer *writer, const struct thread *thread)
 static bool has_weights(const struct recording *recording)
 {
 	for (size_t i = 0; i < recording->nr_stacks; i++)
-		if (!recording->stacks[i].weight_ns && recording->stacks[i].count)
+		if (!recording->stacks[i].weight && recording->stacks[i].count)
 			return false;
 	return true;
 }

@@ -233,7 +233,7 @@ static int add_stack(struct recorder *recorder, const struct profile_stack *stac
 	bool no_user = stack->flags & FPL_SAMPLE_KTHREAD;
 	struct recording_stack key = {
 		.count = stack->count,
-		.weight_ns = stack->weight_ns,
+		.weight = stack->weight,
 		.task = stack->start_ns,
 		.nr_user = stack->nr_user,
 		.nr_kernel = stack->nr_kernel,
@@ -284,7 +284,7 @@ static int add_events(struct recorder *recorder, const uint32_t *stacks)
 		err = recording_add_event(recorder->recording,
 					  &(struct recording_event){
 						  .time_ns = event->time_ns,
-						  .weight_ns = event->weight_ns,
+						  .weight = event->weight,
 						  .stack = stacks[event->stack],
 						  .tid = event->tid,
 						  .cpu = event->cpu,

@@ -13,7 +13,7 @@ struct walk {
 
 static uint64_t weight_of(const struct chart_lane *lane, const struct thread_sample *sample)
 {
-	return sample->weight_ns ? sample->weight_ns : lane->usual_ns;
+	return sample->weight ? sample->weight : lane->usual_ns;
 }
 
 /* The end of what begins at @from_ns; times of recordings may be anything. */
@@ -25,9 +25,9 @@ static uint64_t end_of(uint64_t from_ns, uint64_t took_ns)
 /* When a sample that has a time begins: what it weighs before it was taken. */
 static uint64_t begin_of(const struct chart_lane *lane, const struct thread_sample *sample)
 {
-	uint64_t weight_ns = weight_of(lane, sample);
+	uint64_t weight = weight_of(lane, sample);
 
-	return sample->time_ns > weight_ns ? sample->time_ns - weight_ns : 0;
+	return sample->time_ns > weight ? sample->time_ns - weight : 0;
 }
 
 /* Frames of two objects differ: a program that is executed has a "main" of its own. */

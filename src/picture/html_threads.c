@@ -114,7 +114,7 @@ static uint64_t usual_ns(const struct recording *recording)
 {
 	if (recording->period_ns || !recording->nr_events)
 		return recording->period_ns;
-	return recording->events[0].weight_ns;
+	return recording->events[0].weight;
 }
 
 /* The list that a walk over all samples writes. */
@@ -144,11 +144,11 @@ static void write_list(struct json *json, const struct html_threads *threads, co
 			nr_timed += timed;
 			if (timed && list == TIMED) {
 				uint64_t at = parts_of(threads->time, sample->time_ns);
-				uint64_t weight_ns = sample->weight_ns;
+				uint64_t weight = sample->weight;
 
 				json_number(json, NULL, at - before);
 				json_number(json, NULL, ends[sample->stack]);
-				json_number(json, NULL, weight_ns == usual ? 0 : weight_ns);
+				json_number(json, NULL, weight == usual ? 0 : weight);
 				before = at;
 			} else if (!timed && list == UNTIMED) {
 				json_number(json, NULL, i);

@@ -6,8 +6,7 @@ void books_count(const struct fpl_stack *stack, void *ctx)
 	struct books_join *join = ctx;
 
 	join->nr_stacks++;
-	if (stack_store_count(join->store, stack->id, stack->count, stack->weight_ns,
-			      stack->elided))
+	if (stack_store_count(join->store, stack->id, stack->count, stack->weight, stack->elided))
 		join->nr_without_frames += stack->count;
 }
 

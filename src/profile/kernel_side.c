@@ -91,7 +91,7 @@ static uint32_t filter_flags(const struct engine_options *options)
 }
 
 static void configure(struct fpless_bpf *skel, const struct engine_options *options,
-		      const struct host *host, uint64_t weight_ns)
+		      const struct host *host, uint64_t weight)
 {
 	struct fpl_config config = {
 		.max_depth = options->max_depth,
@@ -133,7 +133,7 @@ static void configure(struct fpless_bpf *skel, const struct engine_options *opti
 		config.pid_ns = host->pid_ns_inum;
 	config.flags |= filter_flags(options);
 	memcpy((void *)(uintptr_t)&skel->rodata->config, &config, sizeof(config));
-	skel->bss->sample_weight_ns = weight_ns;
+	skel->bss->sample_weight = weight;
 }
 
 /* Size the filters' maps; maps of filters that were not requested are not made. */
@@ -207,8 +207,8 @@ static int map_array(const struct bpf_map *map, void **ret, struct fpl_err *err)
  * NULL, in all of the kernel's. *@ret: the kernel's answer.
  */
 static int load_with(struct kernel_side *kernel, const struct engine_options *options,
-		     const struct host *host, uint64_t weight_ns, struct kernel_types *types,
-		     int *ret, struct fpl_err *err)
+		     const struct host *host, uint64_t weight, struct kernel_types *types, int *ret,
+		     struct fpl_err *err)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = types ? types->path : NULL);
 
@@ -218,7 +218,7 @@ static int load_with(struct kernel_side *kernel, const struct engine_options *op
 	if (kernel->skel->rodata->shared_version != FPL_SHARED_VERSION)
 		return fpl_fail(err, -EOPNOTSUPP, "BPF object of version %u, wanted %u: rebuild",
 				kernel->skel->rodata->shared_version, FPL_SHARED_VERSION);
-	configure(kernel->skel, options, host, weight_ns);
+	configure(kernel->skel, options, host, weight);
 
 	*ret = size_maps(kernel->skel, options, kernel);
 	if (!*ret && kernel_room_check(kernel->skel->obj, options, err))
@@ -231,7 +231,7 @@ static int load_with(struct kernel_side *kernel, const struct engine_options *op
 }
 
 static int load(struct kernel_side *kernel, const struct engine_options *options,
-		const struct host *host, uint64_t weight_ns, struct fpl_err *err)
+		const struct host *host, uint64_t weight, struct fpl_err *err)
 {
 	struct kernel_types types;
 	struct fpl_err why = { 0 };
@@ -239,7 +239,7 @@ static int load(struct kernel_side *kernel, const struct engine_options *options
 	int code = kernel_types_init(&types, &why);
 
 	if (!code) {
-		code = load_with(kernel, options, host, weight_ns, &types, &answer, &why);
+		code = load_with(kernel, options, host, weight, &types, &answer, &why);
 		kernel_types_fini(&types);
 	}
 	if (advice_is_refusal(answer) || answer == -ENOMEM) {
@@ -250,7 +250,7 @@ static int load(struct kernel_side *kernel, const struct engine_options *options
 	if (code) {
 		fpl_log(FPL_LOG_DEBUG, "%s: reading all of the kernel's types", why.msg);
 		fpless_bpf__destroy(kernel->skel);
-		code = load_with(kernel, options, host, weight_ns, NULL, &answer, err);
+		code = load_with(kernel, options, host, weight, NULL, &answer, err);
 	}
 	if (code)
 		return code;
@@ -293,9 +293,9 @@ static int take_record(void *ctx, void *data, size_t size)
 	return kernel->record(kernel->record_ctx, data, size);
 }
 
-int kernel_side_open(const struct engine_options *options, const struct host *host,
-		     uint64_t weight_ns, int (*record)(void *ctx, void *data, size_t size),
-		     void *ctx, struct kernel_side *ret, struct fpl_err *err)
+int kernel_side_open(const struct engine_options *options, const struct host *host, uint64_t weight,
+		     int (*record)(void *ctx, void *data, size_t size), void *ctx,
+		     struct kernel_side *ret, struct fpl_err *err)
 {
 	struct kernel_side kernel = { 0 };
 	uint64_t nr_chunks = options->table_memory >> FPL_CHUNK_LOG2;
@@ -312,7 +312,7 @@ int kernel_side_open(const struct engine_options *options, const struct host *ho
 	code = chunk_maker_create(kernel.nr_chunks, &kernel.chunk_maker, &no_chunks);
 	if (code == -ENOMEM || code == -EAGAIN)
 		return fpl_fail(err, code, "%s", no_chunks.msg);
-	code = load(&kernel, options, host, weight_ns, err);
+	code = load(&kernel, options, host, weight, err);
 	if (!code && !kernel.chunk_maker)
 		code = fpl_fail(err, cannot_run(no_chunks.code), "%s", no_chunks.msg);
 	if (!code)
@@ -372,9 +372,9 @@ int kernel_side_sampler_fd(const struct kernel_side *kernel)
 	return bpf_program__fd(kernel->skel->progs.sample);
 }
 
-void kernel_side_set_weight(struct kernel_side *kernel, uint64_t weight_ns)
+void kernel_side_set_weight(struct kernel_side *kernel, uint64_t weight)
 {
-	__atomic_store_n(&kernel->skel->bss->sample_weight_ns, weight_ns, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&kernel->skel->bss->sample_weight, weight, __ATOMIC_SEQ_CST);
 }
 
 int kernel_side_target(struct kernel_side *kernel, uint32_t pid, uint32_t flags,

@@ -54,7 +54,7 @@ struct kernel_side {
  * -ENOENT, -EINVAL or -EIO, which mean something else to the caller of engine_run.
  */
 FPL_MUST_CHECK int kernel_side_open(const struct engine_options *options, const struct host *host,
-				    uint64_t weight_ns,
+				    uint64_t weight,
 				    int (*record)(void *ctx, void *data, size_t size), void *ctx,
 				    struct kernel_side *ret, struct fpl_err *err);
 void kernel_side_close(struct kernel_side *kernel);
@@ -75,8 +75,8 @@ FPL_MUST_CHECK int kernel_side_object(struct kernel_side_object *ret);
 /* The program the perf events run. */
 int kernel_side_sampler_fd(const struct kernel_side *kernel);
 
-/* Let samples weigh @weight_ns from here on: while no event is enabled. */
-void kernel_side_set_weight(struct kernel_side *kernel, uint64_t weight_ns);
+/* Let samples weigh @weight from here on: while no event is enabled. */
+void kernel_side_set_weight(struct kernel_side *kernel, uint64_t weight);
 
 /* Let @pid be a target with FPL_TARGET_* @flags. */
 FPL_MUST_CHECK int kernel_side_target(struct kernel_side *kernel, uint32_t pid, uint32_t flags,

@@ -67,7 +67,7 @@ void listening_sample(void *ctx, const struct profile_event *event)
 		return;
 	tell_objects(listening);
 	stack.count = 1;
-	stack.weight_ns = event->weight_ns;
+	stack.weight = event->weight;
 	stack.tid = event->tid;
 	stack.cpu = event->cpu;
 	listener->sample(listener->ctx, (uint64_t)listening->unix_ns + event->time_ns, &stack);

@@ -50,7 +50,7 @@ enum { PROFILE_LABEL_LIST(X) };
  * requested; with a raw frame also one program image. */
 struct profile_stack {
 	uint64_t count;
-	uint64_t weight_ns;
+	uint64_t weight;
 	uint64_t start_ns; /* start of the process, CLOCK_BOOTTIME */
 	uint64_t gen;	   /* of the program image where a frame is raw, for code_names; else 0 */
 	uint64_t first_ns; /* of one of the first samples, CLOCK_MONOTONIC; raw frames are named as
@@ -73,9 +73,9 @@ struct profile_stack {
 
 /* One sample, if the profile keeps each. */
 struct profile_event {
-	uint64_t time_ns;   /* since start_unix_ns */
-	uint32_t stack;	    /* index in stacks */
-	uint32_t weight_ns; /* part of the stack's */
+	uint64_t time_ns; /* since start_unix_ns */
+	uint32_t stack;	  /* index in stacks */
+	uint32_t weight;  /* part of the stack's */
 	uint32_t tid, cpu;
 };
 

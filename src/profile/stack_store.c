@@ -21,7 +21,7 @@ struct identity_part {
 struct entry {
 	struct identity_part part;
 	uint64_t hash;
-	uint64_t count, weight_ns;
+	uint64_t count, weight;
 	uint64_t first_ns;
 	uint64_t *frames; /* owned: user, then the rest */
 	uint32_t elided;
@@ -365,7 +365,7 @@ int stack_store_add(struct stack_store *store, const struct fpl_sample *sample,
 	if (!sample->count)
 		return name_entry(store, sample->id, entry);
 	store->entries[entry].count += sample->count;
-	store->entries[entry].weight_ns += sample->weight_ns * sample->count;
+	store->entries[entry].weight += sample->weight * sample->count;
 	return 0;
 }
 
@@ -382,7 +382,7 @@ uint32_t stack_store_find(const struct stack_store *store, uint32_t id)
 				      : STACK_STORE_NONE;
 }
 
-int stack_store_count(struct stack_store *store, uint32_t id, uint64_t count, uint64_t weight_ns,
+int stack_store_count(struct stack_store *store, uint32_t id, uint64_t count, uint64_t weight,
 		      uint32_t elided)
 {
 	size_t at = id_place(store, id);
@@ -393,7 +393,7 @@ int stack_store_count(struct stack_store *store, uint32_t id, uint64_t count, ui
 	struct entry *entry = &store->entries[store->ids[store->by_id.place[at] - 1].entry];
 
 	entry->count += count;
-	entry->weight_ns += weight_ns;
+	entry->weight += weight;
 	keep_elided(entry, elided);
 	return 0;
 }
@@ -434,7 +434,7 @@ void stack_store_look(const struct stack_store *store, uint32_t stack, struct pr
 
 	*ret = (struct profile_stack){
 		.count = entry->count,
-		.weight_ns = entry->weight_ns,
+		.weight = entry->weight,
 		.start_ns = entry->part.start_ns,
 		.gen = entry->part.gen,
 		.first_ns = entry->first_ns,

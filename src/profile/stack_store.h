@@ -53,11 +53,11 @@ uint64_t stack_store_samples(const struct stack_store *store, uint32_t stack);
 void stack_store_look(const struct stack_store *store, uint32_t stack, struct profile_stack *ret);
 
 /*
- * Add @count samples of @weight_ns in all to the stack with @id, whose gap stood for at most
+ * Add @count samples of @weight in all to the stack with @id, whose gap stood for at most
  * @elided frames in them. Errors: -ENOENT no such id.
  */
 FPL_MUST_CHECK int stack_store_count(struct stack_store *store, uint32_t id, uint64_t count,
-				     uint64_t weight_ns, uint32_t elided);
+				     uint64_t weight, uint32_t elided);
 
 /* Counts under an id since the last question. */
 struct stack_news {

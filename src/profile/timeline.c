@@ -69,7 +69,7 @@ static bool join(struct timeline *timeline, const struct fpl_event *record)
 	struct profile_event event = {
 		.time_ns = since_start(timeline, record->header.time_ns),
 		.stack = stack_store_find(timeline->store, record->id),
-		.weight_ns = record->weight_ns,
+		.weight = record->weight,
 		.tid = record->tid,
 		.cpu = record->cpu,
 	};
@@ -96,7 +96,7 @@ void timeline_sample(struct timeline *timeline, const struct fpl_sample *sample,
 	const struct profile_event event = {
 		.time_ns = since_start(timeline, sample->header.time_ns),
 		.stack = stack,
-		.weight_ns = (uint32_t)sample->weight_ns,
+		.weight = (uint32_t)sample->weight,
 		.tid = sample->tid,
 		.cpu = sample->cpu,
 	};

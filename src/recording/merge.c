@@ -113,8 +113,8 @@ static int add_checked(uint64_t *sum, uint64_t value)
 	return __builtin_add_overflow(*sum, value, sum) ? -EOVERFLOW : 0;
 }
 
-/* Add stack @idx with @count samples of together @weight_ns. */
-static int add_stack(struct merger *merger, size_t idx, uint64_t count, uint64_t weight_ns)
+/* Add stack @idx with @count samples of together @weight. */
+static int add_stack(struct merger *merger, size_t idx, uint64_t count, uint64_t weight)
 {
 	struct recording_stack key = merger->from->stacks[idx];
 	size_t nr = (size_t)key.nr_user + key.nr_kernel + key.nr_fp;
@@ -123,9 +123,9 @@ static int add_stack(struct merger *merger, size_t idx, uint64_t count, uint64_t
 
 	key.comm = map_text(merger, key.comm);
 	key.count = count;
-	key.weight_ns = weight_ns;
-	result->has_weight = result->has_weight || weight_ns;
-	result->has_weightless = result->has_weightless || (count && !weight_ns);
+	key.weight = weight;
+	result->has_weight = result->has_weight || weight;
+	result->has_weightless = result->has_weightless || (count && !weight);
 	key.cgroup = map_text(merger, key.cgroup);
 	merger->stack_frames.nr = 0;
 	for (size_t i = 0; i < nr; i++)
@@ -150,7 +150,7 @@ static bool takes_event(const struct merger *merger, const struct recording_even
 
 /* The rest of each stack after the filter judged its events: [nr_stacks]. */
 struct left {
-	uint64_t count, weight_ns;
+	uint64_t count, weight;
 };
 
 static void count_events(const struct merger *merger, struct left *left)
@@ -161,7 +161,7 @@ static void count_events(const struct merger *merger, struct left *left)
 		if (!takes_event(merger, event))
 			continue;
 		left[event->stack].count++;
-		left[event->stack].weight_ns += event->weight_ns;
+		left[event->stack].weight += event->weight;
 	}
 }
 
@@ -186,7 +186,7 @@ static int merge_stacks(struct merger *merger)
 		err = add_checked(&merger->result->refused, stack->count - count);
 		if (!err)
 			err = add_stack(merger, i, count,
-					by_events ? left[i].weight_ns : stack->weight_ns);
+					by_events ? left[i].weight : stack->weight);
 	}
 	return err;
 }
@@ -431,9 +431,8 @@ int recording_merge_whole(struct recording *to, struct recording *from, struct m
 
 		if (add_checked(&result->shown, stack->count))
 			return -EOVERFLOW;
-		result->has_weight = result->has_weight || stack->weight_ns;
-		result->has_weightless =
-			result->has_weightless || (stack->count && !stack->weight_ns);
+		result->has_weight = result->has_weight || stack->weight;
+		result->has_weightless = result->has_weightless || (stack->count && !stack->weight);
 	}
 	result->nr++;
 	return provide_books(&merger);

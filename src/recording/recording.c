@@ -280,7 +280,7 @@ int recording_add_stack(struct recording *recording, const struct recording_stac
 		struct recording_stack *stack = &recording->stacks[recording->nr_stacks++];
 
 		*stack = *key;
-		stack->count = stack->weight_ns = 0;
+		stack->count = stack->weight = 0;
 		stack->elided = 0;
 		stack->first_frame = (uint32_t)recording->nr_frame_ids;
 		if (nr)
@@ -289,7 +289,7 @@ int recording_add_stack(struct recording *recording, const struct recording_stac
 		recording->nr_frame_ids += nr;
 	}
 	recording->stacks[idx].count += key->count;
-	recording->stacks[idx].weight_ns += key->weight_ns;
+	recording->stacks[idx].weight += key->weight;
 	if (key->elided > recording->stacks[idx].elided)
 		recording->stacks[idx].elided = key->elided;
 	if (ret)

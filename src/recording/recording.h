@@ -98,7 +98,7 @@ static inline uint64_t frame_lookup_pc(uint64_t addr, bool exact)
 #define RECORDING_HAS_FP     32u /* both walks were asked for: class is meant */
 
 struct recording_stack {
-	uint64_t count, weight_ns;
+	uint64_t count, weight;
 	/* Tells apart tasks that had the same pid one after the other: when the process began, in
 	 * nanoseconds; from RECORDING_TASK_READ on a number of the reader's. */
 	uint64_t task;
@@ -118,7 +118,7 @@ struct recording_stack {
 /* One sample, where the recording keeps each. */
 struct recording_event {
 	uint64_t time_ns; /* since recording.start_unix_ns */
-	uint64_t weight_ns;
+	uint64_t weight;
 	uint32_t stack; /* index */
 	uint32_t tid, cpu;
 };
@@ -204,7 +204,7 @@ FPL_MUST_CHECK int recording_add_frame(struct recording *recording,
 				       const struct recording_line *lines, uint32_t *ret);
 
 /*
- * Add @key->count samples of @key->weight_ns of the stack like @key, whose frames are @frames
+ * Add @key->count samples of @key->weight of the stack like @key, whose frames are @frames
  * [nr_user + nr_kernel + nr_fp] and whose first_frame is filled in here. *ret (may be NULL) is its
  * index. Cost: O(depth).
  */

@@ -8,7 +8,7 @@
 #include "recording/keys.h"
 
 struct counts {
-	uint64_t shown, user_samples, frames, weight_ns;
+	uint64_t shown, user_samples, frames, weight;
 	uint64_t elided_samples, elided_most;
 	uint64_t stops[FPL_STOP_COUNT];
 	uint64_t frames_by_origin[FPL_ORIGIN_COUNT], samples_by_origin[FPL_ORIGIN_COUNT];
@@ -20,7 +20,7 @@ static void count_stack(const struct recording *recording, const struct recordin
 	bool seen[FPL_ORIGIN_COUNT] = { false };
 
 	counts->shown += stack->count;
-	counts->weight_ns += stack->weight_ns;
+	counts->weight += stack->weight;
 	if (stack->no_user)
 		return;
 	counts->user_samples += stack->count;
@@ -81,7 +81,7 @@ void recording_recount(struct recording *recording, bool parted)
 	set_number(recording, "user_samples", counts.user_samples);
 	set_number(recording, "complete", counts.stops[FPL_STOP_OUTERMOST]);
 	set_number(recording, "frames", counts.frames);
-	set_number(recording, "weight_ns", counts.weight_ns);
+	set_number(recording, "weight_ns", counts.weight);
 	set_number(recording, "elided.samples", counts.elided_samples);
 	set_number(recording, "elided.most", counts.elided_most);
 	for (unsigned i = 0; i < FPL_STOP_COUNT; i++)

@@ -81,7 +81,7 @@ static bool weights_are_counts(const struct recording *recording)
 	if (!sample_type_is(recording, weight) || sample_unit_ns(unit_of(recording)) != 1)
 		return false;
 	for (size_t i = 0; i < recording->nr_stacks; i++)
-		if (recording->stacks[i].weight_ns != recording->stacks[i].count)
+		if (recording->stacks[i].weight != recording->stacks[i].count)
 			return false;
 	return true;
 }
@@ -95,7 +95,7 @@ bool sample_type_is_weighed(const struct recording *recording)
 	if (recording->weight_type)
 		return true; /* it says of what, though there may be none */
 	for (size_t i = 0; i < recording->nr_stacks; i++)
-		if (recording->stacks[i].weight_ns)
+		if (recording->stacks[i].weight)
 			return true;
 	return false;
 }

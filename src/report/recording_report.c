@@ -227,18 +227,18 @@ static void write_sampled(FILE *to, const struct recording *recording)
 
 static uint64_t weight_of(const struct recording *recording)
 {
-	uint64_t weight_ns = 0;
+	uint64_t weight = 0;
 
 	for (size_t i = 0; i < recording->nr_stacks; i++)
-		weight_ns += recording->stacks[i].weight_ns;
-	return weight_ns;
+		weight += recording->stacks[i].weight;
+	return weight;
 }
 
 void recording_report_write(FILE *to, const struct recording_report *report, bool details)
 {
 	const struct recording *recording = report->recording;
-	uint64_t weight_ns = weight_of(recording);
-	bool shares = !weight_ns || weight_ns >= SUMMARY_SHARE_NS;
+	uint64_t weight = weight_of(recording);
+	bool shares = !weight || weight >= SUMMARY_SHARE_NS;
 	struct user_stacks user;
 	struct losses losses;
 

@@ -119,9 +119,9 @@ static void write_own_cost(FILE *to, const struct profile *profile, const struct
 
 	fprintf(to, "  own cost     BPF %.1f ms, fpless %" PRIu64 " ms of CPU",
 		(double)bpf_ns / 1e6, profile->user_cpu_ms);
-	if (tally->weight_ns && capacity_ns > 0)
+	if (tally->weight && capacity_ns > 0)
 		fprintf(to, ": %.2f %% of the %.1f s profiled, %.2f %% of %u CPUs",
-			100 * ratio(own_ns, tally->weight_ns), (double)tally->weight_ns / 1e9,
+			100 * ratio(own_ns, tally->weight), (double)tally->weight / 1e9,
 			100 * (double)own_ns / capacity_ns, profile->nr_cpus);
 	fprintf(to, "\n  own memory   %.1f MiB at most, maps %.1f MiB; started in %" PRIu64 " ms\n",
 		(double)profile->rss_peak_bytes / (1 << 20),

@@ -60,7 +60,7 @@ static void write_samples(FILE *to, const struct summary *summary, const struct 
 		(double)profile->duration_ns / 1e9);
 	if (profile->user && judged)
 		summary_write_complete(to, tally->complete, judged,
-				       tally->weight_ns >= SUMMARY_SHARE_NS);
+				       tally->weight >= SUMMARY_SHARE_NS);
 	else
 		fputs(profile->user ? ", no user stacks" : ", kernel stacks alone", to);
 	summary_write_lost(to, tally->lost);
@@ -117,6 +117,6 @@ void summary_write(FILE *to, const struct summary *summary, const struct tally *
 	write_samples(to, summary, tally);
 	summary_write_outputs(to, summary->outputs, summary->nr_outputs);
 	write_cost(to, summary->profile);
-	if (tally->weight_ns >= SUMMARY_SHARE_NS)
+	if (tally->weight >= SUMMARY_SHARE_NS)
 		summary_write_unnamed(to, &summary->unnamed);
 }

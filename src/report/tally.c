@@ -41,7 +41,7 @@ void tally_count(const struct profile *profile, struct tally *ret)
 	for (size_t i = 0; i < profile->nr_stacks; i++) {
 		const struct profile_stack *stack = &profile->stacks[i];
 
-		ret->weight_ns += stack->weight_ns;
+		ret->weight += stack->weight;
 		if (stack->flags & FPL_SAMPLE_KTHREAD)
 			continue;
 		ret->user_samples += stack->count;
@@ -238,7 +238,7 @@ void tally_add_numbers(struct recording *to, const struct profile *profile)
 	must_add_number(to, "bpf_ns", profile->books.bpf_ns);
 	must_add_number(to, "bpf_runs", profile->books.bpf_runs);
 	must_add_number(to, "sample_ns", profile->books.sample_ns);
-	must_add_number(to, "weight_ns", tally.weight_ns);
+	must_add_number(to, "weight_ns", tally.weight);
 	must_add_number(to, "hz_end", profile->hz_end);
 	must_add_number(to, "hz_changes", profile->hz_changes);
 	must_add_number(to, "deep.walked", profile->deep.walked);

@@ -18,8 +18,8 @@ struct tally {
 	uint64_t frames_by_origin[FPL_ORIGIN_COUNT]; /* sum: frames */
 	/* user_samples with at least one such frame; several origins may count one sample */
 	uint64_t samples_by_origin[FPL_ORIGIN_COUNT];
-	uint64_t lost;	    /* sum over the reasons */
-	uint64_t weight_ns; /* sum over all stacks: the CPU time that was profiled */
+	uint64_t lost;	 /* sum over the reasons */
+	uint64_t weight; /* sum over all stacks: the CPU time that was profiled */
 };
 
 void tally_count(const struct profile *profile, struct tally *ret);

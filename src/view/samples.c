@@ -11,14 +11,14 @@ struct sample_rest *sample_rests_make(const struct recording *recording)
 
 	for (size_t i = 0; i < recording->nr_stacks; i++)
 		rests[i] = (struct sample_rest){ recording->stacks[i].count,
-						 recording->stacks[i].weight_ns };
+						 recording->stacks[i].weight };
 	return rests;
 }
 
-void sample_rest_take(struct sample_rest *rest, uint64_t weight_ns)
+void sample_rest_take(struct sample_rest *rest, uint64_t weight)
 {
 	rest->count -= rest->count > 0;
-	rest->weight_ns -= weight_ns < rest->weight_ns ? weight_ns : rest->weight_ns;
+	rest->weight -= weight < rest->weight ? weight : rest->weight;
 }
 
 void samples_init(const struct recording *recording, struct samples *ret)
@@ -57,8 +57,8 @@ static void next_event(struct samples *samples, struct sample *ret)
 	ret->tid = event->tid;
 	ret->cpu = event->cpu;
 	ret->time_ns = samples->last_ns = event->time_ns;
-	ret->weight_ns = event->weight_ns;
-	sample_rest_take(&samples->left[event->stack], event->weight_ns);
+	ret->weight = event->weight;
+	sample_rest_take(&samples->left[event->stack], event->weight);
 }
 
 /* When the next sample without a time of its own is said to have been. */
@@ -88,9 +88,8 @@ bool samples_next(struct samples *samples, struct sample *ret)
 		return false;
 	*ret = sample_of(recording, (uint32_t)samples->stack);
 	ret->time_ns = next_time(samples);
-	ret->weight_ns =
-		samples->left[samples->stack].weight_ns / samples->left[samples->stack].count;
-	sample_rest_take(&samples->left[samples->stack], ret->weight_ns);
+	ret->weight = samples->left[samples->stack].weight / samples->left[samples->stack].count;
+	sample_rest_take(&samples->left[samples->stack], ret->weight);
 	samples->nr_out++;
 	return true;
 }

@@ -15,7 +15,7 @@
 
 struct sample {
 	uint64_t time_ns; /* since the start of the run; never less than that of the one before */
-	uint64_t weight_ns;
+	uint64_t weight;
 	uint32_t stack; /* index */
 	uint32_t pid, tid, cpu;
 	unsigned has; /* RECORDING_HAS_PID, _TID, _CPU */
@@ -23,14 +23,14 @@ struct sample {
 
 /* The samples of a stack that were not handed out yet. */
 struct sample_rest {
-	uint64_t count, weight_ns;
+	uint64_t count, weight;
 };
 
 /* All samples of each stack [nr_stacks], owned by the caller. */
 struct sample_rest *sample_rests_make(const struct recording *recording);
 
-/* Take a sample of @weight_ns, as far as the counts, of an untrusted file, have it. */
-void sample_rest_take(struct sample_rest *rest, uint64_t weight_ns);
+/* Take a sample of @weight, as far as the counts, of an untrusted file, have it. */
+void sample_rest_take(struct sample_rest *rest, uint64_t weight);
 
 struct samples {
 	const struct recording *recording; /* borrowed */

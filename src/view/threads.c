@@ -16,11 +16,11 @@ static void add_events(const struct recording *recording, struct sample_rest *re
 		threads->samples[threads->nr_samples++] = (struct thread_sample){
 			.time_ns = event->time_ns,
 			.count = 1,
-			.weight_ns = event->weight_ns,
+			.weight = event->weight,
 			.stack = event->stack,
 			.tid = event->tid,
 		};
-		sample_rest_take(&rests[event->stack], event->weight_ns);
+		sample_rest_take(&rests[event->stack], event->weight);
 	}
 }
 
@@ -36,7 +36,7 @@ static void add_rests(const struct recording *recording, const struct sample_res
 		threads->samples[threads->nr_samples++] = (struct thread_sample){
 			.time_ns = recording->duration_ns,
 			.count = rests[i].count,
-			.weight_ns = rests[i].weight_ns,
+			.weight = rests[i].weight,
 			.stack = (uint32_t)i,
 			.tid = stack->has & RECORDING_HAS_TID ? stack->tid : stack->pid,
 		};
@@ -114,7 +114,7 @@ static void make_list(const struct recording *recording, struct threads *threads
 		thread->comm = stack->comm;
 		thread->nr++;
 		thread->count += sample->count;
-		thread->weight_ns += sample->weight_ns;
+		thread->weight += sample->weight;
 	}
 }
 

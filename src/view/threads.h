@@ -14,7 +14,7 @@
 /* Samples of one stack: one where the recording keeps each, else all there are. */
 struct thread_sample {
 	uint64_t time_ns; /* since the start of the run */
-	uint64_t count, weight_ns;
+	uint64_t count, weight;
 	uint32_t stack; /* index */
 	uint32_t tid;	/* 0: not known */
 };
@@ -23,7 +23,7 @@ struct thread {
 	uint32_t pid, tid; /* 0: not known */
 	uint32_t comm;	   /* text: the last it had */
 	size_t first, nr;  /* samples[first .. first + nr), ascending by time_ns */
-	uint64_t count, weight_ns;
+	uint64_t count, weight;
 };
 
 struct threads {

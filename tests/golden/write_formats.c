@@ -73,7 +73,7 @@ static const struct one_frame frames[NR_FRAMES] = {
 static const struct {
 	const char *comm;
 	uint32_t pid;
-	uint64_t count, weight_ns;
+	uint64_t count, weight;
 	uint8_t stop;
 	bool no_user;
 	int user[5], kernel[3]; /* leaf first; -1: no more */
@@ -193,7 +193,7 @@ static void make(struct recording *recording, bool with_events)
 	for (size_t i = 0; i < ARRAY_SIZE(stacks); i++) {
 		struct recording_stack stack = {
 			.count = stacks[i].count,
-			.weight_ns = stacks[i].weight_ns,
+			.weight = stacks[i].weight,
 			.comm = text(recording, stacks[i].comm, strlen(stacks[i].comm)),
 			.pid = stacks[i].pid,
 			.stop = stacks[i].stop,

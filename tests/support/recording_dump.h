@@ -38,7 +38,7 @@ static void dump_stack(FILE *to, const struct recording *recording,
 	fprintf(to,
 		"  stack %" PRIu64 " %" PRIu64 " ns task %" PRIu64
 		" stop %u has %u class %u%s comm '%s' pid %u tid %u cpu %u cgroup '%s' %u %u %u\n",
-		stack->count, stack->weight_ns, stack->task, stack->stop, stack->has, stack->class,
+		stack->count, stack->weight, stack->task, stack->stop, stack->has, stack->class,
 		stack->no_user ? " no user part" : "", recording_string(recording, stack->comm),
 		stack->pid, stack->tid, stack->cpu, recording_string(recording, stack->cgroup),
 		stack->nr_user, stack->nr_kernel, stack->nr_fp);
@@ -75,7 +75,7 @@ static inline char *recording_dump(const struct recording *recording)
 		const struct recording_event *event = &recording->events[i];
 
 		fprintf(to, "  event %" PRIu64 " ns %" PRIu64 " stack %u tid %u cpu %u\n",
-			event->time_ns, event->weight_ns, event->stack, event->tid, event->cpu);
+			event->time_ns, event->weight, event->stack, event->tid, event->cpu);
 	}
 	for (size_t i = 0; i < recording->nr_numbers; i++) {
 		const struct recording_number *number = &recording->numbers[i];

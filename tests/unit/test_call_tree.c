@@ -425,9 +425,9 @@ static void threads_have_their_samples_in_time(void **state)
 {
 	static const struct recording_event events[] = {
 		{ .time_ns = 500, .stack = 0, .tid = 7 },
-		{ .time_ns = 1000, .stack = 1, .tid = 8, .weight_ns = 1000 },
-		{ .time_ns = 1500, .stack = 0, .tid = 7, .weight_ns = 3000 },
-		{ .time_ns = 2500, .stack = 2, .tid = 7, .weight_ns = 1000 },
+		{ .time_ns = 1000, .stack = 1, .tid = 8, .weight = 1000 },
+		{ .time_ns = 1500, .stack = 0, .tid = 7, .weight = 3000 },
+		{ .time_ns = 2500, .stack = 2, .tid = 7, .weight = 1000 },
 	};
 	static const struct {
 		const char *what;

@@ -71,7 +71,7 @@ static void make(struct recording *recording)
 {
 	static const struct {
 		uint32_t pid;
-		uint64_t count, weight_ns, task;
+		uint64_t count, weight, task;
 	} stacks[] = { { 2, 1, 10, 0 }, { 1, 3, 31, 0 }, { 2, 2, 20, 7 }, { 0, 1, 10, 0 } };
 
 	assert_int_equal(recording_init(recording), 0);
@@ -79,7 +79,7 @@ static void make(struct recording *recording)
 	for (size_t i = 0; i < ARRAY_SIZE(stacks); i++) {
 		const struct recording_stack stack = {
 			.count = stacks[i].count,
-			.weight_ns = stacks[i].weight_ns,
+			.weight = stacks[i].weight,
 			.pid = stacks[i].pid,
 			.task = stacks[i].task,
 			.has = stacks[i].pid ? RECORDING_HAS_PID : 0,
@@ -92,7 +92,7 @@ static void make(struct recording *recording)
 static void add_event(struct recording *recording, uint32_t stack, uint64_t time_ns, uint32_t tid)
 {
 	const struct recording_event event = {
-		.time_ns = time_ns, .weight_ns = 10, .stack = stack, .tid = tid, .cpu = 5
+		.time_ns = time_ns, .weight = 10, .stack = stack, .tid = tid, .cpu = 5
 	};
 
 	assert_int_equal(recording_add_event(recording, &event), 0);
@@ -107,7 +107,7 @@ static void samples_are_as_many_as_were_counted_in_the_order_of_time(void **stat
 	for (unsigned round = 0; round < 2; round++) {
 		CLEANUP(samples_fini) struct samples samples;
 		struct sample sample;
-		uint64_t nr = 0, weight_ns = 0, last_ns = 0;
+		uint64_t nr = 0, weight = 0, last_ns = 0;
 
 		samples_init(&recording, &samples);
 		for (; samples_next(&samples, &sample); nr++) {
@@ -115,11 +115,11 @@ static void samples_are_as_many_as_were_counted_in_the_order_of_time(void **stat
 			if (round && nr < 3)
 				assert_int_equal(sample.cpu, 5);
 			last_ns = sample.time_ns;
-			weight_ns += sample.weight_ns;
+			weight += sample.weight;
 		}
 		assert_false(samples_next(&samples, &sample));
 		assert_int_equal(nr, 7);
-		assert_int_equal(weight_ns, 71);
+		assert_int_equal(weight, 71);
 		add_event(&recording, 1, 100, 1);
 		add_event(&recording, 1, 200, 9);
 		add_event(&recording, 0, 800,

@@ -82,7 +82,7 @@ static void the_books_add_up_and_close(void **state)
 	/* the same path with another build-id is another object */
 	assert_int_equal(to.nr_stacks, 3);
 	assert_int_equal(to.stacks[0].count, 7);
-	assert_int_equal(to.stacks[0].weight_ns, 110);
+	assert_int_equal(to.stacks[0].weight, 110);
 	assert_string_equal(recording_string(&to, to.event), "cpu-clock");
 
 	recording_recount(&to, false);

@@ -137,7 +137,7 @@ static int fill(struct stack_store *store, unsigned *nr_refused)
 	for (unsigned i = 0; i < 2 * NR_STACKS; i++) {
 		const uint64_t frames[] = { i, 7 };
 		const struct fpl_sample sample = {
-			.count = i & 1, .weight_ns = 1, .nr_user = 2, .id = i
+			.count = i & 1, .weight = 1, .nr_user = 2, .id = i
 		};
 		int code = stack_store_add(store, &sample, frames, NULL);
 

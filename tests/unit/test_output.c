@@ -53,7 +53,7 @@ static uint64_t kernel_frames[] = { NO_KERNEL, NO_KERNEL + 16 };
 
 static struct profile_stack stacks[] = {
 	{ .count = 5,
-	  .weight_ns = 50,
+	  .weight = 50,
 	  .pid = 10,
 	  .stop = FPL_STOP_OUTERMOST,
 	  .comm = "app",
@@ -62,7 +62,7 @@ static struct profile_stack stacks[] = {
 	  .frames = app_frames,
 	  .flags = FPL_SAMPLE_KERNEL },
 	{ .count = 2,
-	  .weight_ns = 20,
+	  .weight = 20,
 	  .pid = 11,
 	  .stop = FPL_STOP_OUTERMOST,
 	  .comm = "app",
@@ -71,7 +71,7 @@ static struct profile_stack stacks[] = {
 	  .frames = app_frames,
 	  .flags = FPL_SAMPLE_KERNEL },
 	{ .count = 3,
-	  .weight_ns = 30,
+	  .weight = 30,
 	  .pid = 2,
 	  .stop = FPL_STOP_NO_USER_REGS,
 	  .comm = "kworker/0:1",
@@ -79,28 +79,28 @@ static struct profile_stack stacks[] = {
 	  .frames = kernel_frames,
 	  .flags = FPL_SAMPLE_KTHREAD | FPL_SAMPLE_KERNEL },
 	{ .count = 1,
-	  .weight_ns = 10,
+	  .weight = 10,
 	  .pid = 12,
 	  .stop = FPL_STOP_FP_END,
 	  .comm = "a;b\\\n\xff\"",
 	  .nr_user = 3,
 	  .frames = raw_frames },
 	{ .count = 1,
-	  .weight_ns = 10,
+	  .weight = 10,
 	  .pid = 13,
 	  .stop = FPL_STOP_NO_CFI,
 	  .comm = "a",
 	  .nr_user = 2,
 	  .frames = object_frames },
 	{ .count = 1,
-	  .weight_ns = 10,
+	  .weight = 10,
 	  .pid = 13,
 	  .stop = FPL_STOP_NO_CFI,
 	  .comm = "a b",
 	  .nr_user = 2,
 	  .frames = object_frames },
 	{ .count = 1,
-	  .weight_ns = 10,
+	  .weight = 10,
 	  .pid = 14,
 	  .stop = FPL_STOP_EXECING,
 	  .comm = "sh",
@@ -446,7 +446,7 @@ static void without_details_the_report_is_a_summary_and_what_is_wrong(void **sta
 static void a_run_without_faults_has_four_lines(void **state)
 {
 	struct profile_stack all[] = {
-		{ .count = 1238, .stop = FPL_STOP_OUTERMOST, .weight_ns = 12380000000 },
+		{ .count = 1238, .stop = FPL_STOP_OUTERMOST, .weight = 12380000000 },
 	};
 	const struct profile good = {
 		.event = "cpu-clock",
@@ -473,7 +473,7 @@ static void a_run_without_faults_has_four_lines(void **state)
 
 	/* of less than 0.1 s no share is told */
 	all[0].count = 5;
-	all[0].weight_ns = 50000000;
+	all[0].weight = 50000000;
 	summary.unnamed = (struct summary_unnamed){ 5, 5, "/usr/bin/perl", "" };
 	AUTO_FREE char *brief = render(&summary, false);
 	assert_non_null(strstr(brief, "5 of 5 complete"));

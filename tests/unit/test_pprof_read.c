@@ -382,9 +382,9 @@ static void sample_types_name_the_counted_value(void **state)
 						    .sample_type = type_cases[i].wanted }),
 				 0);
 		if (recording.stacks[0].count != type_cases[i].count ||
-		    recording.stacks[0].weight_ns != type_cases[i].weight)
+		    recording.stacks[0].weight != type_cases[i].weight)
 			fail_msg("%s: %" PRIu64 " of %" PRIu64 " ns", type_cases[i].what,
-				 recording.stacks[0].count, recording.stacks[0].weight_ns);
+				 recording.stacks[0].count, recording.stacks[0].weight);
 	}
 	assert_int_equal(read_bytes(file.bytes, file.size,
 				    &(struct pprof_read_options){ .sample_type = "x" }),

@@ -93,12 +93,11 @@ static uint32_t stack(struct recording_stack key, const uint32_t *frames)
 	return id;
 }
 
-static void event(uint64_t time_ns, uint32_t of, uint64_t weight_ns, uint32_t tid, uint32_t cpu)
+static void event(uint64_t time_ns, uint32_t of, uint64_t weight, uint32_t tid, uint32_t cpu)
 {
-	assert_int_equal(
-		recording_add_event(&recording,
-				    &(struct recording_event){ time_ns, weight_ns, of, tid, cpu }),
-		0);
+	assert_int_equal(recording_add_event(&recording, &(struct recording_event){ time_ns, weight,
+										    of, tid, cpu }),
+			 0);
 }
 
 /* Write the recording to a file, which the caller closes. */
@@ -166,8 +165,8 @@ static void the_run_is_kept(void **state)
 }
 
 static const struct {
-	const char *type, *unit, *weight;
-	uint64_t weight_ns;
+	const char *type, *unit, *weight_type;
+	uint64_t weight;
 } counted[] = {
 	{ "alloc_space", "bytes", "", 0 },
 	{ "contentions", "count", "delay", 77 },
@@ -191,11 +190,11 @@ static void counted_samples_are_kept(void **state)
 
 		recording.sample_type = text(counted[i].type);
 		recording.sample_unit = text(counted[i].unit);
-		recording.weight_type = text(counted[i].weight);
+		recording.weight_type = text(counted[i].weight_type);
 		recording.period_ns = 100;
 		recording.hz = 10000000;
 		stack((struct recording_stack){ .count = 5,
-						.weight_ns = counted[i].weight_ns,
+						.weight = counted[i].weight,
 						.nr_user = 1,
 						.stop = RECORDING_NO_STOP },
 		      frames);
@@ -207,7 +206,7 @@ static void all_of_a_task_is_kept(void **state)
 {
 	(void)state;
 	const uint32_t frames[] = { simple_frame(0x1000, "f") };
-	struct recording_stack key = { .count = 3, .weight_ns = 30, .nr_user = 1 };
+	struct recording_stack key = { .count = 3, .weight = 30, .nr_user = 1 };
 	const struct recording_stack odd[] = {
 		{ .stop = RECORDING_NO_STOP },
 		{ .stop = FPL_STOP_COUNT - 1, .task = UINT64_MAX, .no_user = true },
@@ -225,7 +224,7 @@ static void all_of_a_task_is_kept(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(odd); i++) {
 		key = odd[i];
 		key.count = i;
-		key.weight_ns = i * UINT64_C(1000000007);
+		key.weight = i * UINT64_C(1000000007);
 		key.nr_user = i % 2;
 		stack(key, frames);
 	}
@@ -368,7 +367,7 @@ static void samples_with_a_time_are_kept_one_by_one(void **state)
 	(void)state;
 	const uint32_t frames[] = { simple_frame(0x1000, "f"), simple_frame(0x2000, "g") };
 	const struct recording_stack key = {
-		.count = 4, .weight_ns = 41, .nr_user = 1, .has = RECORDING_HAS_PID, .pid = 9
+		.count = 4, .weight = 41, .nr_user = 1, .has = RECORDING_HAS_PID, .pid = 9
 	};
 	uint32_t first, second, third;
 
@@ -394,7 +393,7 @@ static void labels_of_a_stack_stay_beside_those_of_its_samples(void **state)
 
 	recording.start_unix_ns = 17;
 	of = stack((struct recording_stack){ .count = 1,
-					     .weight_ns = 1,
+					     .weight = 1,
 					     .nr_user = 1,
 					     .has = RECORDING_HAS_TID | RECORDING_HAS_CPU,
 					     .tid = 4,

@@ -267,7 +267,7 @@ static void jsonl_keeps_samples_objects_and_labels(void **state)
 	assert_int_equal(recording.events[1].stack, 0);
 	assert_int_equal(recording.events[1].tid, 8);
 	assert_int_equal(recording.events[1].cpu, 1);
-	assert_int_equal(recording.events[1].weight_ns, 9);
+	assert_int_equal(recording.events[1].weight, 9);
 }
 
 static void jsonl_written_again_is_the_same_bytes(void **state)
@@ -394,13 +394,13 @@ static void perf_script_has_times_and_weights(void **state)
 	assert_int_equal(recording_of(text, strlen(text), &options, &recording, &err), 0);
 	assert_string_equal(recording_string(&recording, recording.event), "cpu-clock");
 	assert_int_equal(recording.nr_stacks, 1);
-	assert_int_equal(recording.stacks[0].weight_ns, 30);
+	assert_int_equal(recording.stacks[0].weight, 30);
 	assert_int_equal(recording.stacks[0].pid, 1);
 	assert_int_equal(recording.nr_events, 2);
 	assert_int_equal(recording.events[0].time_ns, 0);
 	assert_int_equal(recording.events[0].tid, 4);
 	assert_int_equal(recording.events[0].cpu, 1);
-	assert_int_equal(recording.events[0].weight_ns, 20);
+	assert_int_equal(recording.events[0].weight, 20);
 	assert_int_equal(recording.events[1].time_ns, 1500);
 	assert_int_equal(recording.duration_ns, 1500);
 }

@@ -101,14 +101,14 @@ static void stacks_add_up_where_nothing_tells_them_apart(void **state)
 	uint32_t frames[] = { frame(1, "leaf", NULL), frame(2, "main", NULL) };
 	uint32_t swapped[] = { frames[1], frames[0] };
 	struct recording_stack key = {
-		.count = 3, .weight_ns = 30, .nr_user = 2, .comm = text("a"), .pid = 7
+		.count = 3, .weight = 30, .nr_user = 2, .comm = text("a"), .pid = 7
 	};
 	uint32_t first = add(&key, frames);
 
 	key.count = 4;
 	assert_int_equal(add(&key, frames), first);
 	assert_int_equal(recording.stacks[first].count, 7);
-	assert_int_equal(recording.stacks[first].weight_ns, 60);
+	assert_int_equal(recording.stacks[first].weight, 60);
 	assert_int_not_equal(add(&key, swapped), first);
 
 	const struct recording_stack others[] = {

@@ -26,7 +26,7 @@ static struct fpl_sample sample_of(uint32_t pid, const char *comm, uint16_t nr_u
 {
 	struct fpl_sample sample = {
 		.start_ns = 1000,
-		.weight_ns = 10,
+		.weight = 10,
 		.count = 1,
 		.tgid = pid,
 		.nr_user = nr_user,
@@ -83,7 +83,7 @@ static void equal_stacks_are_one_and_others_are_not(void **state)
 		sum += stacks[i].count;
 		if (stacks[i].count > most)
 			most = stacks[i].count;
-		assert_int_equal(stacks[i].weight_ns, 10 * stacks[i].count);
+		assert_int_equal(stacks[i].weight, 10 * stacks[i].count);
 	}
 	assert_int_equal(most, 3);
 	assert_int_equal(sum, 11);
@@ -189,7 +189,7 @@ static void counts_find_their_frames_by_id(void **state)
 	}
 	for (uint32_t id = 1; id <= 5000; id += 2) {
 		struct fpl_stack count = { .count = id,
-					   .weight_ns = id * 10ull,
+					   .weight = id * 10ull,
 					   .id = id * 2654435761u };
 
 		books_count(&count, &join);
@@ -200,7 +200,7 @@ static void counts_find_their_frames_by_id(void **state)
 	assert_int_equal(nr, 2500); /* what was never counted is no stack of the profile */
 	for (size_t i = 0; i < nr; i++) {
 		assert_int_equal(stacks[i].count, stacks[i].frames[0]);
-		assert_int_equal(stacks[i].weight_ns, 10 * stacks[i].count);
+		assert_int_equal(stacks[i].weight, 10 * stacks[i].count);
 	}
 	free_stacks(stacks, nr);
 	stack_store_destroy(join.store);
@@ -460,7 +460,7 @@ static void taken_symbols_are_forgotten(void **state)
 		assert_int_equal(nr, 1);
 		assert_int_equal(stacks[0].frames[0], 1 + round);
 		assert_int_equal(stacks[0].count, 3);
-		assert_int_equal(stacks[0].weight_ns, 30);
+		assert_int_equal(stacks[0].weight, 30);
 		free_stacks(stacks, nr);
 		assert_true(!round || stack_store_bytes(store) == bytes);
 		bytes = stack_store_bytes(store);
@@ -488,7 +488,7 @@ static void an_id_keeps_the_stack_it_named_first(void **state)
 	assert_int_equal(nr, 2);
 	for (size_t i = 0; i < nr; i++) {
 		assert_int_equal(stacks[i].count, stacks[i].nr_user == 1 ? 2 : 3);
-		assert_int_equal(stacks[i].weight_ns, 10 * stacks[i].count);
+		assert_int_equal(stacks[i].weight, 10 * stacks[i].count);
 		assert_int_equal(stacks[i].pid, 5);
 		assert_int_equal(stacks[i].start_ns, 1000);
 		assert_int_equal(stacks[i].stop, FPL_STOP_OUTERMOST);

@@ -12,7 +12,7 @@ enum { NR_THINGS = 3 };
 /* Samples of each thing in a run. */
 struct counted_run {
 	enum diff_side side;
-	uint64_t counts[NR_THINGS], weight_ns;
+	uint64_t counts[NR_THINGS], weight;
 };
 
 static const struct {
@@ -66,11 +66,11 @@ static void expect(const struct counted_run *runs, size_t nr, bool shares, struc
 			for (uint64_t part = 0; part < 2; part++) {
 				uint64_t count = part ? runs[i].counts[j] - first : first;
 
-				assert_int_equal(run_tally_add(&parts[j], count,
-							       count ? runs[i].weight_ns : 0),
-						 0);
 				assert_int_equal(
-					run_tally_add(&whole, count, count ? runs[i].weight_ns : 0),
+					run_tally_add(&parts[j], count, count ? runs[i].weight : 0),
+					0);
+				assert_int_equal(
+					run_tally_add(&whole, count, count ? runs[i].weight : 0),
 					0);
 			}
 		}
@@ -94,10 +94,10 @@ static void count(struct tallies *tallies, struct tally_runs *runs, const struct
 
 		for (uint64_t part = 0; part < 2; part++) {
 			uint64_t samples = part ? run->counts[j] - first : first;
-			uint64_t weight_ns = samples ? run->weight_ns : 0;
+			uint64_t weight = samples ? run->weight : 0;
 
-			assert_int_equal(tallies_add(tallies, runs, j, samples, weight_ns), 0);
-			assert_int_equal(run_tally_add(whole, samples, weight_ns), 0);
+			assert_int_equal(tallies_add(tallies, runs, j, samples, weight), 0);
+			assert_int_equal(run_tally_add(whole, samples, weight), 0);
 		}
 	}
 	assert_int_equal(tallies_end_run(tallies, runs), 0);

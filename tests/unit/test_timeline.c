@@ -14,7 +14,7 @@ static void add_stack(struct stack_store *store, uint32_t id, const char *comm, 
 {
 	*ret = (struct fpl_sample){
 		.header = { .time_ns = 1000 + id },
-		.weight_ns = 10,
+		.weight = 10,
 		.id = id,
 		.count = count,
 		.tgid = 5,
@@ -31,7 +31,7 @@ static struct fpl_event record_of(uint32_t id, uint64_t time_ns, uint32_t cpu)
 	return (struct fpl_event){
 		.header = { .type = FPL_RECORD_EVENT, .time_ns = time_ns },
 		.id = id,
-		.weight_ns = 10,
+		.weight = 10,
 		.tid = 7,
 		.cpu = cpu,
 	};
@@ -68,7 +68,7 @@ static void check_events(const struct profile *profile, const struct profile_eve
 		assert_int_equal(event->time_ns, expected[i].time_ns);
 		assert_int_equal(event->tid, expected[i].tid);
 		assert_int_equal(event->cpu, expected[i].cpu);
-		assert_int_equal(event->weight_ns, 10);
+		assert_int_equal(event->weight, 10);
 		assert_true(event->stack < profile->nr_stacks);
 		assert_int_equal(profile->stacks[event->stack].frames[0], frames[i]);
 	}
