@@ -8,7 +8,7 @@
 
 #include <linux/types.h>
 
-#define FPL_SHARED_VERSION 8u
+#define FPL_SHARED_VERSION 9u
 
 /* Limits that size a map value or bound a loop. Limits that a user may change are options. */
 #define FPL_DEPTH_MAX	     2048u /* user frames of a stack that are kept: --max-depth in all */
@@ -288,12 +288,14 @@ struct fpl_proc {
 	__u64 gen;	/* unique per program image: bumped by exec and fork */
 	__u64 mm;	/* address of its mm_struct; never dereferenced */
 	__u64 start_ns; /* start_boottime of the leader */
-	/* Snapshots sent for return addresses in no known mapping: a budget per mapset version. */
-	__u64 retry_ns; /* of the last one */
+	/* Snapshots sent for return addresses in no known mapping: a budget per mapset version
+	 * (retry.h). */
+	__u64 retry_first_ns; /* of the first one under the version */
+	__u64 retry_ns;	      /* of the last one */
 	__u32 retry_version;
 	__u32 retries;
 };
-_Static_assert(sizeof(struct fpl_proc) == 40, "fpl_proc is map ABI");
+_Static_assert(sizeof(struct fpl_proc) == 48, "fpl_proc is map ABI");
 
 /* Value of the hash map `mapsets`, by tgid, written by userspace, copied to the child by fork. */
 struct fpl_mapset {

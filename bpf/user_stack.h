@@ -11,6 +11,7 @@
 #include "bpf/fp_chain.h"
 #include "bpf/maps.h"
 #include "bpf/process.h"
+#include "bpf/retry.h"
 #include "bpf/walk.h"
 
 /* Results of user_stack(). */
@@ -19,26 +20,6 @@ enum user_stack_result {
 	USER_STACK_WALKED,  /* from live registers, by rows or frame pointers */
 	USER_STACK_LACKING, /* data was missing: a snapshot can be walked once the data is there */
 };
-
-/* Snapshots a process may send per version of its mapset for return addresses in no mapping; after
- * that, one per second. If that many rescans did not help, more would not either. */
-#define RETRIES_PER_VERSION 64u
-#define RETRY_NS	    1000000000ull
-
-static __always_inline int may_retry(struct fpl_proc *proc, __u32 version)
-{
-	__u64 now_ns = bpf_ktime_get_ns();
-
-	if (proc->retry_version != version) {
-		proc->retry_version = version;
-		proc->retries = 0;
-	}
-	if (proc->retries >= RETRIES_PER_VERSION && now_ns - proc->retry_ns < RETRY_NS)
-		return 0;
-	proc->retries++;
-	proc->retry_ns = now_ns;
-	return 1;
-}
 
 /* Could a rescan of the process, or its tables, let the stopped walk go on? */
 static __always_inline int is_lacking(const struct fpl_walk *walk, struct fpl_proc *proc,
@@ -59,12 +40,12 @@ static __always_inline int is_lacking(const struct fpl_walk *walk, struct fpl_pr
 		return walk->pc >= ARCH_USER_START && walk->pc < ARCH_USER_END;
 	case FPL_STOP_BAD_RA:
 		return walk->pc >= ARCH_USER_START && walk->pc < ARCH_USER_END &&
-		       may_retry(proc, version);
+		       may_retry(proc, version, bpf_ktime_get_ns());
 	case FPL_STOP_TABLE_CHANGED:
-		return may_retry(proc, version);
+		return may_retry(proc, version, bpf_ktime_get_ns());
 	case FPL_STOP_NO_CFI:
 		return walk->fp_open == WALK_OPEN_LATE ||
-		       (walk->fp_open && may_retry(proc, version));
+		       (walk->fp_open && may_retry(proc, version, bpf_ktime_get_ns()));
 	default:
 		return 0;
 	}

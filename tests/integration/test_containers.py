@@ -40,7 +40,7 @@ class ContainerCase(RootCase):
         spinning = [stack for stack in run.stacks
                     if stack["user"] and stack["user"][0]["symbol"] == leaf
                     and (pid is None or stack["pid"] == pid)]
-        self.assertTrue(spinning, [stack["user"][:1] for stack in run.stacks[:5]])
+        self.assertTrue(spinning, (run.books, run.stderr, [stack["user"][:1] for stack in run.stacks[:5]]))
         for stack in spinning:
             self.assertEqual(stack["stop"], "outermost")
             self.assertEqual([frame["symbol"] for frame in stack["user"]], CHAIN)
@@ -54,7 +54,7 @@ class ContainerCase(RootCase):
         """The program is whole when it is launched, and when it runs already."""
         name = os.path.basename(path)
         with self.subTest("launched"):
-            run = self.profile("-F", "999", "-d", "60", "--", *command(ms))
+            run = self.profile("-v", "-F", "999", "-d", "60", "--", *command(ms))
             self.assert_whole(run, leaf_path or path)
         with self.subTest("attached"):
             process = self.start(*command("60000"), start_new_session=True)
