@@ -77,11 +77,14 @@ static void write_meta(struct json *json, const struct recording *recording)
 	json_string(json, "product", "fpless");
 	json_string(json, "appBuildID", FPL_VERSION);
 	write_arguments(json, recording);
-	write_milliseconds(json, "interval", recording->period_ns ? recording->period_ns : 1000000);
+	write_milliseconds(json, "interval",
+			   recording_period_ns(recording) ? recording_period_ns(recording)
+							  : 1000000);
 	write_milliseconds(json, "startTime", recording->start_unix_ns);
 	write_milliseconds(json, "profilingStartTime", 0);
 	/* the end of the range that is shown, which a sample at the very end is part of */
-	write_milliseconds(json, "profilingEndTime", recording->duration_ns + recording->period_ns);
+	write_milliseconds(json, "profilingEndTime",
+			   recording->duration_ns + recording_period_ns(recording));
 	json_number(json, "processType", 0);
 	json_number(json, "stackwalk", 1);
 	json_bool(json, "debug", false);

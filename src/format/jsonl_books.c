@@ -27,8 +27,9 @@ struct books {
 /* Is it a field of the recording itself? Only at the top. */
 static bool is_field(const char *key)
 {
-	static const char *const fields[] = { "type",	   "format",	  "event", "hz",
-					      "period_ns", "duration_ms", "cpus" };
+	static const char *const fields[] = { "type",	     "format", "event",	      "hz",
+					      "period_ns",   "period", "weight_type", "weight_unit",
+					      "duration_ms", "cpus" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
 		if (!strcmp(key, fields[i]))

@@ -20,6 +20,7 @@
 #include "format/jsonl_value.h"
 #include "format/reading.h"
 #include "recording/keys.h"
+#include "recording/sample_type.h"
 #include "recording/verdict_class.h"
 
 /* Containers and values of a line: a stack of all frames has a few thousand and ten times that. */
@@ -85,6 +86,17 @@ static void read_args(struct reading *reading, json_object *meta)
 	}
 }
 
+static void read_weight_unit(struct reading *reading, json_object *meta)
+{
+	struct recording *to = reading->recording;
+
+	to->weight_unit = jsonl_interned(reading, meta, "weight_unit");
+	if (!strcmp(recording_string(to, to->weight_unit), "nanoseconds"))
+		to->weight_unit = 0;
+	else if (sample_unit_ns(recording_string(to, to->weight_unit)))
+		reading_fail(reading, "a weight is a time in other than nanoseconds");
+}
+
 static void read_meta(struct jsonl *jsonl, json_object *meta)
 {
 	struct reading *reading = jsonl->reading;
@@ -97,7 +109,6 @@ static void read_meta(struct jsonl *jsonl, json_object *meta)
 		reading_fail(reading, "format %s: this program reads 1",
 			     json_object_get_string(json_object_object_get(meta, "format")));
 	to->event = jsonl_interned(reading, meta, "event");
-	to->period_ns = jsonl_number(reading, meta, "period_ns", UINT64_MAX);
 	to->hz = jsonl_number(reading, meta, "hz", UINT64_MAX);
 	to->start_unix_ns = jsonl_number(reading, meta, "start_unix_ns", UINT64_MAX);
 	to->duration_ns = jsonl_number(reading, meta, "duration_ns", UINT64_MAX);
@@ -106,6 +117,8 @@ static void read_meta(struct jsonl *jsonl, json_object *meta)
 	to->sample_type = jsonl_interned(reading, meta, "sample_type");
 	to->sample_unit = jsonl_interned(reading, meta, "sample_unit");
 	to->weight_type = jsonl_interned(reading, meta, "weight_type");
+	read_weight_unit(reading, meta);
+	to->period = jsonl_number(reading, meta, period_key(to), UINT64_MAX);
 	read_args(reading, meta);
 	read_labels(reading, meta);
 }
@@ -215,7 +228,7 @@ static void read_stack(struct jsonl *jsonl, json_object *object)
 	struct reading *reading = jsonl->reading;
 	struct recording_stack stack = {
 		.count = jsonl_number(reading, object, "count", UINT64_MAX),
-		.weight = jsonl_number(reading, object, "weight_ns", UINT64_MAX),
+		.weight = jsonl_number(reading, object, weight_key(reading->recording), UINT64_MAX),
 		.stop = read_stop(reading, object),
 		.elided = jsonl_number32(reading, object, "elided"),
 	};

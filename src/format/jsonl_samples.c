@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
+#include "recording/keys.h"
 
 enum column { TIME, STACK, TID, CPU, WEIGHT, NR_COLUMNS };
 
@@ -19,9 +20,9 @@ static const struct {
 	const char *key;
 	uint64_t max;
 } columns[NR_COLUMNS] = {
-	[TIME] = { "time_ns", UINT64_MAX },	[STACK] = { "stack", UINT32_MAX },
-	[TID] = { "tid", UINT32_MAX },		[CPU] = { "cpu", UINT32_MAX },
-	[WEIGHT] = { "weight_ns", UINT64_MAX },
+	[TIME] = { "time_ns", UINT64_MAX }, [STACK] = { "stack", UINT32_MAX },
+	[TID] = { "tid", UINT32_MAX },	    [CPU] = { "cpu", UINT32_MAX },
+	[WEIGHT] = { NULL, UINT64_MAX }, /* by its unit */
 };
 
 void jsonl_samples_fini(struct jsonl_samples *samples)
@@ -38,29 +39,34 @@ static void begin(struct jsonl_samples *samples, const struct recording *recordi
 	}
 }
 
+static const char *key_of(const struct reading *reading, enum column column)
+{
+	return column == WEIGHT ? weight_key(reading->recording) : columns[column].key;
+}
+
 static void read_columns(struct reading *reading, json_object *object, struct line *ret)
 {
 	for (size_t i = 0; !reading->error && i < NR_COLUMNS; i++) {
-		json_object *column = json_object_object_get(object, columns[i].key);
+		const char *key = key_of(reading, (enum column)i);
+		json_object *column = json_object_object_get(object, key);
 
 		if (!json_object_is_type(column, json_type_array)) {
-			reading_fail(reading, "\"%s\" is no list", columns[i].key);
+			reading_fail(reading, "\"%s\" is no list", key);
 			return;
 		}
 		ret->columns[i] = column;
 		if (!i)
 			ret->nr = json_object_array_length(column);
 		else if (json_object_array_length(column) != ret->nr)
-			reading_fail(reading, "\"%s\" is a list of %zu, \"%s\" one of %zu",
-				     columns[i].key, json_object_array_length(column),
-				     columns[0].key, ret->nr);
+			reading_fail(reading, "\"%s\" is a list of %zu, \"%s\" one of %zu", key,
+				     json_object_array_length(column), columns[0].key, ret->nr);
 	}
 }
 
 static uint64_t value_at(struct reading *reading, const struct line *line, enum column column,
 			 size_t row)
 {
-	return jsonl_whole(reading, columns[column].key,
+	return jsonl_whole(reading, key_of(reading, column),
 			   json_object_array_get_idx(line->columns[column], row),
 			   columns[column].max);
 }

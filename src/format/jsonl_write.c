@@ -32,7 +32,7 @@ static void write_meta(FILE *to, const struct recording *recording)
 	json_string(&json, "type", "meta");
 	json_number(&json, "format", 1);
 	json_string(&json, "event", recording_string(recording, recording->event));
-	json_number(&json, "period_ns", recording->period_ns);
+	json_number(&json, period_key(recording), recording->period);
 	json_number(&json, "hz", recording->hz);
 	json_number(&json, "start_unix_ns", recording->start_unix_ns);
 	json_number(&json, "duration_ns", recording->duration_ns);
@@ -47,6 +47,9 @@ static void write_meta(FILE *to, const struct recording *recording)
 	if (recording->weight_type)
 		json_string(&json, "weight_type",
 			    recording_string(recording, recording->weight_type));
+	if (recording->weight_unit)
+		json_string(&json, "weight_unit",
+			    recording_string(recording, recording->weight_unit));
 	write_by(&json, recording->by);
 	json_open(&json, "argv", '[');
 	for (size_t i = 0; i < recording->nr_args; i++)
@@ -98,7 +101,7 @@ static void write_stack(const struct writer *writer, const struct recording_stac
 	json_open(&json, NULL, '{');
 	json_string(&json, "type", "stack");
 	json_number(&json, "count", stack->count);
-	json_number(&json, "weight_ns", stack->weight);
+	json_number(&json, weight_key(writer->recording), stack->weight);
 	frame_json_write_task(&json, writer->recording, stack);
 	if (stack->task && stack->task < RECORDING_TASK_READ)
 		json_number(&json, "process_start_ns", stack->task);
@@ -121,7 +124,8 @@ static void write_stack(const struct writer *writer, const struct recording_stac
 }
 
 /* @nr samples in time, by columns: what is alike stands together, for those who pack the file. */
-static void write_samples(FILE *to, const struct recording_event *events, size_t nr)
+static void write_samples(FILE *to, const char *weight_key, const struct recording_event *events,
+			  size_t nr)
 {
 	struct json json = { .to = to };
 
@@ -131,7 +135,7 @@ static void write_samples(FILE *to, const struct recording_event *events, size_t
 	JSON_COLUMN(&json, "stack", nr, events[i].stack);
 	JSON_COLUMN(&json, "tid", nr, events[i].tid);
 	JSON_COLUMN(&json, "cpu", nr, events[i].cpu);
-	JSON_COLUMN(&json, "weight_ns", nr, events[i].weight);
+	JSON_COLUMN(&json, weight_key, nr, events[i].weight);
 	json_close(&json, '}');
 	putc('\n', to);
 }
@@ -141,7 +145,8 @@ static void write_all_samples(FILE *to, const struct recording *recording)
 	for (size_t i = 0; i < recording->nr_events; i += SAMPLES_MAX) {
 		size_t left = recording->nr_events - i;
 
-		write_samples(to, &recording->events[i], left < SAMPLES_MAX ? left : SAMPLES_MAX);
+		write_samples(to, weight_key(recording), &recording->events[i],
+			      left < SAMPLES_MAX ? left : SAMPLES_MAX);
 	}
 }
 

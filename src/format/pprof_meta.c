@@ -114,12 +114,13 @@ void pprof_meta_write(struct pprof_fields *fields, bool weighed)
 	set_type(fields, &weight,
 		 recording->weight_type ? recording_string(recording, recording->weight_type)
 					: "cpu",
-		 "nanoseconds");
+		 recording->weight_unit ? recording_string(recording, recording->weight_unit)
+					: "nanoseconds");
 	add_comments(&comments);
 	profile.n_sample_type = weighed ? 2 : 1;
 	profile.sample_type = types;
-	profile.period_type = weighed || recording->period_ns ? &weight : NULL;
-	profile.period = (int64_t)recording->period_ns;
+	profile.period_type = weighed || recording->period ? &weight : NULL;
+	profile.period = (int64_t)recording->period;
 	profile.time_nanos = (int64_t)recording->start_unix_ns;
 	profile.duration_nanos = (int64_t)recording->duration_ns;
 	profile.default_sample_type = types[profile.n_sample_type - 1]->type;

@@ -297,9 +297,11 @@ static int read_all(struct reader *reader, int fd, struct fpl_err *err)
 	/* the books are about samples */
 	if (reader->tables.own && reader->values.count != 0)
 		recording->nr_numbers = 0;
-	recording->period_ns = reader->values.period_ns;
-	if (!recording->hz && recording->period_ns)
-		recording->hz = (1000000000 + recording->period_ns / 2) / recording->period_ns;
+	recording->period = reader->values.weight_period;
+	/* what fpless wrote has none where the source is no clock */
+	if (!recording->hz && recording_period_ns(recording) &&
+	    !(reader->tables.own && recording->weight_type))
+		recording->hz = (1000000000 + recording->period / 2) / recording->period;
 	if (!recording->event && !reader->tables.own)
 		recording->event =
 			pprof_tables_text(&reader->tables, reader->values.period_type.type);

@@ -137,6 +137,15 @@ static void tell_types(const struct pprof_values *values, struct pprof_tables *t
 	    strcmp(text_of(tables, values->types[values->weight].type), "cpu") != 0)
 		recording->weight_type =
 			pprof_tables_text(tables, values->types[values->weight].type);
+	if (values->weight != NONE && !is_time(values, tables, values->weight))
+		recording->weight_unit =
+			pprof_tables_text(tables, values->types[values->weight].unit);
+}
+
+/* One @unit weighs this much. 0: it is not a time, though weights are times. */
+static uint64_t scale_of(const struct pprof_tables *tables, int64_t unit)
+{
+	return tables->recording->weight_unit ? 1 : sample_unit_ns(text_of(tables, unit));
 }
 
 int pprof_values_choose(struct pprof_values *values, struct pprof_tables *tables,
@@ -144,9 +153,6 @@ int pprof_values_choose(struct pprof_values *values, struct pprof_tables *tables
 {
 	if (!values->nr)
 		return fpl_fail(err, -EBADMSG, "no sample types");
-	if (values->period > 0)
-		values->period_ns = (uint64_t)values->period *
-				    sample_unit_ns(text_of(tables, values->period_type.unit));
 	if (wanted && !choose_wanted(values, tables, wanted)) {
 		char there[256];
 
@@ -157,9 +163,11 @@ int pprof_values_choose(struct pprof_values *values, struct pprof_tables *tables
 	if (!wanted)
 		choose(values, tables);
 	tell_types(values, tables);
-	if (values->weight != NONE)
-		values->weight_scale =
-			sample_unit_ns(text_of(tables, values->types[values->weight].unit));
+	values->weight_scale =
+		values->weight == NONE ? 0 : scale_of(tables, values->types[values->weight].unit);
+	if (values->period > 0)
+		values->weight_period =
+			(uint64_t)values->period * scale_of(tables, values->period_type.unit);
 	/* a period is that of samples, not of bytes; fpless says itself what samples weigh */
 	values->periodic = !tables->own && values->count != NONE &&
 			   !strcmp(text_of(tables, values->types[values->count].unit), "count") &&
@@ -182,7 +190,7 @@ static uint64_t saturated_product(uint64_t a, uint64_t b)
 }
 
 bool pprof_values_of(const struct pprof_values *values, const Pprof__Sample *sample,
-		     uint64_t *ret_count, uint64_t *ret_weight_ns)
+		     uint64_t *ret_count, uint64_t *ret_weight)
 {
 	int64_t count = value_at(sample, values->count);
 	int64_t weight = value_at(sample, values->weight);
@@ -190,14 +198,14 @@ bool pprof_values_of(const struct pprof_values *values, const Pprof__Sample *sam
 	if (count < 0 || weight < 0)
 		return false;
 	*ret_count = (uint64_t)count;
-	*ret_weight_ns = saturated_product((uint64_t)weight, values->weight_scale);
+	*ret_weight = saturated_product((uint64_t)weight, values->weight_scale);
 	if (values->weight == NONE && values->periodic)
-		*ret_weight_ns = saturated_product(*ret_count, values->period_ns);
+		*ret_weight = saturated_product(*ret_count, values->weight_period);
 	if (values->count == NONE && weight) {
 		/* the samples it takes, at least the one that is there */
-		uint64_t period_ns = values->period_ns ? values->period_ns : *ret_weight_ns;
+		uint64_t period = values->weight_period ? values->weight_period : *ret_weight;
 
-		*ret_count = (*ret_weight_ns + period_ns / 2) / period_ns;
+		*ret_count = (*ret_weight + period / 2) / period;
 		*ret_count += !*ret_count;
 	}
 	return true;

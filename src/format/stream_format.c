@@ -173,7 +173,7 @@ static void put_json(FILE *to, const struct recording *recording,
 	json_open(&json, NULL, '{');
 	json_string(&json, "type", "sample");
 	json_number(&json, "time_unix_ns", unix_ns);
-	json_number(&json, "weight_ns", stack->weight / stack->count);
+	json_number(&json, weight_key(recording), stack->weight / stack->count);
 	frame_json_write_task(&json, recording, stack);
 	if (stack->stop == RECORDING_NO_STOP)
 		json_null(&json, "stop");

@@ -56,7 +56,7 @@ static int add_run(struct recorder *recorder)
 	for (char **arg = profile->argv; !err && arg && *arg; arg++)
 		err = recording_add_arg(ret, *arg);
 	ret->hz = profile->hz;
-	ret->period_ns = profile->period_ns;
+	ret->period = profile->period_ns;
 	ret->start_unix_ns = profile->start_unix_ns;
 	ret->duration_ns = profile->duration_ns;
 	ret->nr_cpus = profile->nr_cpus;

@@ -97,9 +97,10 @@ static void find_usual(struct chart *chart)
 				gaps[nr++] = samples[j].time_ns - samples[j - 1].time_ns;
 	}
 	qsort(gaps, nr, sizeof(*gaps), compare_times);
-	chart->usual_ns = chart->recording->period_ns ? chart->recording->period_ns
-			  : nr			      ? gaps[nr / 2]
-						      : 1000000;
+	chart->usual_ns = recording_period_ns(chart->recording)
+				  ? recording_period_ns(chart->recording)
+			  : nr ? gaps[nr / 2]
+			       : 1000000;
 }
 
 /* Lanes of the threads that ran most. */

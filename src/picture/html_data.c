@@ -139,7 +139,7 @@ static void write_run(struct page *page)
 	json_string(json, "sample_type", recording_string(recording, recording->sample_type));
 	json_string(json, "sample_unit", recording_string(recording, recording->sample_unit));
 	json_number(json, "hz", recording->hz);
-	json_number(json, "period_ns", recording->period_ns);
+	json_number(json, "period_ns", recording_period_ns(recording));
 	json_number(json, "start_ms", recording->start_unix_ns / 1000000);
 	json_number(json, "duration_ms", recording->duration_ns / 1000000);
 	json_number(json, "cpus", recording->nr_cpus);

@@ -112,8 +112,8 @@ static uint64_t parts_of(const struct html_time *time, uint64_t time_ns)
 /* The weight of most samples; html_time has its slices from the same. */
 static uint64_t usual_ns(const struct recording *recording)
 {
-	if (recording->period_ns || !recording->nr_events)
-		return recording->period_ns;
+	if (recording_period_ns(recording) || !recording->nr_events)
+		return recording_period_ns(recording);
 	return recording->events[0].weight;
 }
 

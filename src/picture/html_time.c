@@ -40,7 +40,8 @@ static void choose_slices(const struct recording *recording, struct html_time *t
 {
 	uint64_t from = recording->events[0].time_ns;
 	/* what a sample stands for is a period, too */
-	uint64_t period = recording->period_ns ? recording->period_ns : recording->events[0].weight;
+	uint64_t period = recording_period_ns(recording) ? recording_period_ns(recording)
+							 : recording->events[0].weight;
 	uint64_t span = recording->events[recording->nr_events - 1].time_ns - from;
 
 	time->from_ns = from;

@@ -72,3 +72,13 @@ const char *origin_mark(uint8_t origin)
 {
 	return origin < FPL_ORIGIN_COUNT ? origins[origin].mark : "";
 }
+
+const char *weight_key(const struct recording *recording)
+{
+	return recording->weight_unit ? "weight" : "weight_ns";
+}
+
+const char *period_key(const struct recording *recording)
+{
+	return recording->weight_unit ? "period" : "period_ns";
+}

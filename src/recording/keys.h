@@ -11,6 +11,8 @@
 
 #include "bpf/shared.h"
 
+struct recording;
+
 const char *stop_key(enum fpl_stop stop);
 const char *stop_text(enum fpl_stop stop);
 
@@ -28,3 +30,7 @@ uint8_t origin_of_key(const char *key, size_t length);
 /* The mark of --origin behind the name of a frame: "_[fp]". @origin: enum fpl_origin or
  * RECORDING_NO_ORIGIN. "" for frames known from CFI, and for an unknown origin. */
 const char *origin_mark(uint8_t origin);
+
+/* The keys in JSON of a weight and a period, which name the unit where it is nanoseconds. */
+const char *weight_key(const struct recording *recording);
+const char *period_key(const struct recording *recording);

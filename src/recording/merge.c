@@ -301,7 +301,7 @@ static void take_run(struct merger *merger)
 	for (size_t i = 0; i < from->nr_args; i++)
 		must_add_arg(to, recording_string(from, from->args[i]));
 	to->hz = from->hz;
-	to->period_ns = from->period_ns;
+	to->period = from->period;
 	to->start_unix_ns = from->start_unix_ns;
 	to->duration_ns = from->duration_ns;
 	to->nr_cpus = from->nr_cpus;
@@ -309,6 +309,7 @@ static void take_run(struct merger *merger)
 	to->sample_type = map_text(merger, from->sample_type);
 	to->sample_unit = map_text(merger, from->sample_unit);
 	to->weight_type = map_text(merger, from->weight_type);
+	to->weight_unit = map_text(merger, from->weight_unit);
 }
 
 /* An unknown value, 0, differs from no other. */
@@ -326,12 +327,12 @@ static int join_runs(struct merger *merger, uint64_t *ret_shift_ns)
 	uint32_t event = map_text(merger, from->event), kernel = map_text(merger, from->kernel);
 
 	result->events_differ = result->events_differ || differ(event, to->event);
-	result->periods_differ = result->periods_differ || differ(from->period_ns, to->period_ns);
+	result->periods_differ = result->periods_differ || differ(from->period, to->period);
 	result->kernels_differ = result->kernels_differ || differ(kernel, to->kernel);
 	to->event = to->event ? to->event : event;
 	to->kernel = to->kernel ? to->kernel : kernel;
 	to->hz = to->hz ? to->hz : from->hz;
-	to->period_ns = to->period_ns ? to->period_ns : from->period_ns;
+	to->period = to->period ? to->period : from->period;
 	to->by |= from->by;
 	if (from->nr_cpus > to->nr_cpus)
 		to->nr_cpus = from->nr_cpus;

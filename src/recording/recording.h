@@ -137,16 +137,19 @@ struct recording_number {
 };
 
 struct recording {
-	uint32_t event;		/* text: "cpu-clock"; 0: not known */
-	uint32_t kernel;	/* text: its release; 0: not known */
-	uint64_t hz, period_ns; /* 0: not known */
+	uint32_t event;	 /* text: "cpu-clock"; 0: not known */
+	uint32_t kernel; /* text: its release; 0: not known */
+	/* 0: not known. hz: also 0 where the source is no clock; period in the weight's unit. */
+	uint64_t hz, period;
 	uint64_t start_unix_ns, duration_ns;
 	uint32_t nr_cpus;
 	unsigned by; /* RECORDING_HAS_* of labels that stacks are shown by; 0: the name of the task
 		      */
-	/* Texts. What counts count, of what unit: "alloc_space", "bytes"; 0: samples. What weighs,
-	 * always in nanoseconds; 0: cpu. */
-	uint32_t sample_type, sample_unit, weight_type;
+	/* Texts. What counts count, of what unit: "alloc_space", "bytes"; 0: samples. */
+	uint32_t sample_type, sample_unit;
+	/* Texts. What a stack's weight is the sum of over its samples: "page-faults", 0: cpu; and
+	 * its unit: "count", "bytes", never a time; 0: nanoseconds. */
+	uint32_t weight_type, weight_unit;
 	uint32_t *args; /* owned [nr_args]: texts */
 	size_t nr_args;
 
@@ -248,6 +251,12 @@ size_t recording_bytes(const struct recording *recording);
 
 /* Sum of the counts of all stacks. */
 uint64_t recording_shown(const struct recording *recording);
+
+/* The period where it is a time; else 0, as where it is not known. */
+static inline uint64_t recording_period_ns(const struct recording *recording)
+{
+	return recording->weight_unit ? 0 : recording->period;
+}
 
 static inline const struct recording_frame *
 recording_frame_at(const struct recording *recording, const struct recording_stack *stack, size_t i)

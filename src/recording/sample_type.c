@@ -19,9 +19,15 @@ static const char *unit_of(const struct recording *recording)
 				      : "count";
 }
 
+static const char *weight_unit_of(const struct recording *recording)
+{
+	return recording_string(recording, recording->weight_unit);
+}
+
 bool sample_types_equal(const struct recording *a, const struct recording *b)
 {
-	return !strcmp(type_of(a), type_of(b)) && !strcmp(unit_of(a), unit_of(b));
+	return !strcmp(type_of(a), type_of(b)) && !strcmp(unit_of(a), unit_of(b)) &&
+	       !strcmp(weight_unit_of(a), weight_unit_of(b));
 }
 
 bool sample_type_is(const struct recording *recording, const char *name)
@@ -88,7 +94,7 @@ static bool weights_are_counts(const struct recording *recording)
 
 bool sample_type_is_weighed(const struct recording *recording)
 {
-	if (!recording->sample_type)
+	if (!recording->sample_type || recording->weight_unit)
 		return true;
 	if (sample_unit_ns(unit_of(recording)))
 		return !weights_are_counts(recording);

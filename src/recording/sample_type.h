@@ -8,7 +8,7 @@
 
 #include "recording/recording.h"
 
-/* Do both count the same, in the same unit? */
+/* Do both count the same, in the same unit, and weigh in the same one? */
 bool sample_types_equal(const struct recording *a, const struct recording *b);
 
 /* Is @name the one thing that is counted, as pprofs call it? */

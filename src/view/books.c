@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "recording/keys.h"
+
 /* Deeper keys keep their dots from there on. */
 enum { DEPTH_MAX = 8, PART_MAX = 128 };
 
@@ -88,7 +90,13 @@ void books_write_json(struct json *json, const struct recording *recording, uint
 	json_number(json, "format", 1);
 	json_string(json, "event", recording_string(recording, recording->event));
 	json_number(json, "hz", recording->hz);
-	json_number(json, "period_ns", recording->period_ns);
+	if (recording->weight_type)
+		json_string(json, "weight_type",
+			    recording_string(recording, recording->weight_type));
+	if (recording->weight_unit)
+		json_string(json, "weight_unit",
+			    recording_string(recording, recording->weight_unit));
+	json_number(json, period_key(recording), recording->period);
 	json_number(json, "duration_ms", recording->duration_ns / 1000000);
 	json_number(json, "cpus", recording->nr_cpus);
 	for (size_t i = 0; i < recording->nr_numbers; i++) {

@@ -184,7 +184,7 @@ static void make(struct recording *recording, bool with_events)
 	recording->event = text(recording, "cpu-clock", 9);
 	recording->kernel = text(recording, "6.1.0", 5);
 	recording->hz = 100;
-	recording->period_ns = 10000000;
+	recording->period = 10000000;
 	recording->start_unix_ns = 1700000000123456789;
 	recording->duration_ns = 100000000;
 	recording->nr_cpus = 2;

@@ -59,14 +59,15 @@ static inline char *recording_dump(const struct recording *recording)
 		"event %s kernel %s hz %" PRIu64 " period %" PRIu64 " start %" PRIu64
 		" duration %" PRIu64 " cpus %u by %u\n",
 		recording_string(recording, recording->event),
-		recording_string(recording, recording->kernel), recording->hz, recording->period_ns,
+		recording_string(recording, recording->kernel), recording->hz, recording->period,
 		recording->start_unix_ns, recording->duration_ns, recording->nr_cpus,
 		recording->by);
-	if (recording->sample_type || recording->weight_type)
-		fprintf(to, "counts '%s' of '%s', weighs '%s'\n",
+	if (recording->sample_type || recording->weight_type || recording->weight_unit)
+		fprintf(to, "counts '%s' of '%s', weighs '%s' of '%s'\n",
 			recording_string(recording, recording->sample_type),
 			recording_string(recording, recording->sample_unit),
-			recording_string(recording, recording->weight_type));
+			recording_string(recording, recording->weight_type),
+			recording_string(recording, recording->weight_unit));
 	for (size_t i = 0; i < recording->nr_args; i++)
 		fprintf(to, "  arg '%s'\n", recording_string(recording, recording->args[i]));
 	for (size_t i = 0; i < recording->nr_stacks; i++)

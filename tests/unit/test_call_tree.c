@@ -373,7 +373,7 @@ static void moments_are_where_their_stacks_end_slice_by_slice(void **state)
 
 		/* stacks: main;a, and main;c;d, which is left out of the tree below c */
 		make("app;main;a 4\napp;main;c;d 1\napp;main;c;e 1\n", 2, 100, &made);
-		made.recording.period_ns = cases[i].period_ns;
+		made.recording.period = cases[i].period_ns;
 		add_event(&made.recording, 500, 0);
 		add_event(&made.recording, 1500, 0);
 		add_event(&made.recording, 1530, 1);
@@ -453,7 +453,7 @@ static void threads_have_their_samples_in_time(void **state)
 
 		/* stacks: main;a, and main;c;d, which is left out of the tree below c */
 		make("app;main;a 3\napp;main;c;d 2\napp;main;c;e 2\n", 3, 100, &made);
-		made.recording.period_ns = 1000;
+		made.recording.period = 1000;
 		made.recording.duration_ns = 10000;
 		for (size_t j = 0; j < cases[i].nr_events; j++)
 			assert_int_equal(recording_add_event(&made.recording, &events[j]), 0);

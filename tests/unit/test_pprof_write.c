@@ -147,7 +147,7 @@ static void the_run_is_kept(void **state)
 	recording.event = text("cpu-clock");
 	recording.kernel = text("6.18.1 \"x\"");
 	recording.hz = 99;
-	recording.period_ns = 10101010;
+	recording.period = 10101010;
 	recording.start_unix_ns = 1700000000123456789;
 	recording.duration_ns = 60000000001;
 	recording.nr_cpus = 192;
@@ -167,16 +167,20 @@ static void the_run_is_kept(void **state)
 static const struct {
 	const char *type, *unit, *weight_type;
 	uint64_t weight;
+	const char *weight_unit;
 } counted[] = {
-	{ "alloc_space", "bytes", "", 0 },
-	{ "contentions", "count", "delay", 77 },
-	{ "cpu", "nanoseconds", "", 5 },
-	{ "cpu", "nanoseconds", "", 6 },
-	{ "wall", "seconds", "wall", 5000000000 },
-	{ "cpu", "bytes", "", 5 },
-	{ "samples", "", "", 0 },
-	{ "objects", "count", "", 0 },
-	{ "objects", "count", "delay", 0 },
+	{ "alloc_space", "bytes", "", 0, "" },
+	{ "contentions", "count", "delay", 77, "" },
+	{ "cpu", "nanoseconds", "", 5, "" },
+	{ "cpu", "nanoseconds", "", 6, "" },
+	{ "wall", "seconds", "wall", 5000000000, "" },
+	{ "cpu", "bytes", "", 5, "" },
+	{ "samples", "", "", 0, "" },
+	{ "objects", "count", "", 0, "" },
+	{ "objects", "count", "delay", 0, "" },
+	{ "", "", "page-faults", 500, "count" },
+	{ "", "", "write", UINT32_MAX, "bytes" },
+	{ "", "", "off-cpu", 77, "" },
 };
 
 static void counted_samples_are_kept(void **state)
@@ -191,8 +195,10 @@ static void counted_samples_are_kept(void **state)
 		recording.sample_type = text(counted[i].type);
 		recording.sample_unit = text(counted[i].unit);
 		recording.weight_type = text(counted[i].weight_type);
-		recording.period_ns = 100;
-		recording.hz = 10000000;
+		recording.period = 100;
+		recording.weight_unit = text(counted[i].weight_unit);
+		/* what weighs something else than CPU time is no clock */
+		recording.hz = *counted[i].weight_type ? 0 : 10000000;
 		stack((struct recording_stack){ .count = 5,
 						.weight = counted[i].weight,
 						.nr_user = 1,
