@@ -2,6 +2,7 @@
 /* The share of code made at run time in a profile, and how much of this code has names. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "profile/code_names.h"
@@ -18,3 +19,15 @@ struct code_tally {
 
 /* Cost: O(log functions) per frame in no object. */
 void code_tally_count(const struct profile *profile, struct code_tally *ret);
+
+/* One process of a profile. */
+struct code_process {
+	uint64_t start_ns; /* CLOCK_BOOTTIME */
+	uint32_t pid;
+};
+
+/*
+ * The process with the most frames in no object that have no name. false: each has one. Cost: as
+ * code_tally_count().
+ */
+bool code_tally_most_unnamed(const struct profile *profile, struct code_process *ret);

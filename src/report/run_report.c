@@ -9,6 +9,7 @@
 #include "report/problems.h"
 #include "report/report_lines.h"
 #include "report/tally.h"
+#include "report/unnamed_code.h"
 #include "view/share.h"
 
 static double ratio(uint64_t part, uint64_t whole)
@@ -149,22 +150,6 @@ static void write_books(FILE *to, const struct profile *profile, const struct ta
 		share_whole_percent(books->missed, books->expected));
 }
 
-/* Code made at run time that has no name. */
-static void write_unnamed_code(FILE *to, const struct profile *profile, const struct tally *tally)
-{
-	struct code_tally code;
-	double percent;
-
-	code_tally_count(profile, &code);
-	percent = share_percent(code.frames - code.named, tally->frames);
-	if (profile->fp_only || percent < WORTH_A_LINE)
-		return;
-	fprintf(to,
-		"  run time     %.0f %% of the frames are code made at run time without a name: "
-		"fpless doctor PID says how to get one\n",
-		percent);
-}
-
 static void write_problems(FILE *to, const struct summary *summary, const struct hints *hints,
 			   const struct tally *tally)
 {
@@ -175,7 +160,7 @@ static void write_problems(FILE *to, const struct summary *summary, const struct
 	if (share_percent(hints->samples, hints->judged) >= WORTH_A_LINE)
 		hints_write_most(to, hints);
 	if (profile->user)
-		write_unnamed_code(to, profile, tally);
+		unnamed_code_write(to, profile, tally);
 	problems_write(to, profile, tally, false);
 	if (!tally_books_close(profile, tally, summary->shown))
 		write_books(to, profile, tally, summary->shown);
