@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +16,7 @@
 #include "cli/report_names.h"
 #include "cli/sinks.h"
 #include "diff/diff_write.h"
+#include "diff/growth_power.h"
 #include "picture/html.h"
 #include "recording/sample_type.h"
 #include "report/summary.h"
@@ -332,6 +334,11 @@ static int write_format(void *ctx, const struct format *format, FILE *to, uint64
 					       : SIZE_MAX,
 	};
 
+	const struct diff_json_options json = {
+		.counted = diff->common.counted,
+		.headline = diff->headline,
+		.limit = options->limit,
+	};
 	const struct diff_picture picture = picture_of(diff, &diff->paths);
 
 	*ret_shown = diff->merged.shown;
@@ -342,7 +349,7 @@ static int write_format(void *ctx, const struct format *format, FILE *to, uint64
 	else if (is_called(format, "svg"))
 		diff_svg_write(to, &picture);
 	else if (is_called(format, "json"))
-		diff_json_write(to, &diff->difference, diff->common.counted, diff->headline);
+		diff_json_write(to, &diff->difference, &json);
 	else
 		diff_text_write(to, &diff->difference, &text);
 	return 0;
@@ -373,14 +380,45 @@ static void report(const struct diff *diff, int status)
 		report_names_write(stderr, &diff->names);
 }
 
+/* Say where a growth by as much as a limit would not have been seen. */
+static void warn_of_noise(const struct diff *diff, const char *option,
+			  const struct growth_power *power)
+{
+	const size_t *runs = diff->difference.significance.options.runs;
+	char more[64] = "make longer runs";
+
+	if (!power->hidden)
+		return;
+	if (!isfinite(power->shows)) {
+		fpl_log(FPL_LOG_WARN, "%s %g%%: not known: a side has no samples", option,
+			power->limit);
+		return;
+	}
+	if (power->runs)
+		snprintf(more, sizeof(more), "%zu a side would show %g %%", power->runs,
+			 power->limit);
+	fpl_log(FPL_LOG_WARN,
+		"%s %g%%: nothing grew by so much for certain, but noise can hide it: %zu run%s before and %zu after show a growth by %.3g %%, 9 times in 10; %s",
+		option, power->limit, runs[DIFF_BEFORE], runs[DIFF_BEFORE] == 1 ? "" : "s",
+		runs[DIFF_AFTER], power->shows, more);
+}
+
 /* CLI_EXIT_CHANGED, and why, where something grew beyond the limit. */
 static int check_growth(const struct diff *diff)
 {
 	const struct growth_limit *limit = &diff->options->limit;
 	AUTO_FREE char *grown = headline_beyond(&diff->difference, limit);
 
-	if (!grown)
+	if (!grown) {
+		const struct growth_power whole =
+			growth_power_of_whole(&diff->difference, limit->of_whole);
+		const struct growth_power itself =
+			growth_power_of_itself(&diff->difference, limit->of_itself);
+
+		warn_of_noise(diff, "--fail-on", &whole);
+		warn_of_noise(diff, "--fail-on-function", &itself);
 		return CLI_EXIT_OK;
+	}
 	fpl_log(FPL_LOG_ERROR, "grew beyond the limit: %s", grown);
 	return CLI_EXIT_CHANGED;
 }

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+
 #include "base/cleanup.h"
 #include "diff/diff_write.h"
+#include "diff/growth_power.h"
 #include "diff/headline.h"
 #include "view/json.h"
 
@@ -146,8 +149,43 @@ static void write_list(struct json *json, const char *key, const struct differen
 	json_close(json, ']');
 }
 
-void diff_json_write(FILE *to, const struct difference *difference, const char *counted,
-		     const char *headline)
+static void write_limit(struct json *json, const char *key, const struct growth_power *power)
+{
+	if (!isfinite(power->limit)) {
+		json_null(json, key);
+		return;
+	}
+	json_open(json, key, '{');
+	json_real(json, "percent", power->limit);
+	json_real(json, "shows", power->shows);
+	json_bool(json, "hidden", power->hidden);
+	if (power->runs)
+		json_number(json, "runs", power->runs);
+	else
+		json_null(json, "runs");
+	json_close(json, '}');
+}
+
+/* The limits of growth, what is beyond them, and whether noise hides so much. */
+static void write_limits(struct json *json, const struct difference *difference,
+			 const struct growth_limit *limit)
+{
+	const struct growth_power whole = growth_power_of_whole(difference, limit->of_whole);
+	const struct growth_power itself = growth_power_of_itself(difference, limit->of_itself);
+	AUTO_FREE char *grown = headline_beyond(difference, limit);
+
+	json_open(json, "limits", '{');
+	write_limit(json, "of_whole", &whole);
+	write_limit(json, "of_itself", &itself);
+	if (grown)
+		json_string(json, "beyond", grown);
+	else
+		json_null(json, "beyond");
+	json_close(json, '}');
+}
+
+void diff_json_write(FILE *to, const struct difference *difference,
+		     const struct diff_json_options *options)
 {
 	const struct pairing *pairing = difference->pairing;
 	struct json json = { .to = to };
@@ -155,17 +193,18 @@ void diff_json_write(FILE *to, const struct difference *difference, const char *
 	json_open(&json, NULL, '{');
 	json_string(&json, "type", "diff");
 	json_number(&json, "format", 1);
-	json_string(&json, "headline", headline);
+	json_string(&json, "headline", options->headline);
 	json_string(&json, "measure",
 		    difference->significance.options.measure == DIFF_WEIGHT ? "weight_ns"
 									    : "samples");
-	json_string(&json, "counted", counted);
+	json_string(&json, "counted", options->counted);
 	json_bool(&json, "normalized", pairing->options.shares);
 	for (enum diff_side side = 0; side < DIFF_SIDES; side++)
 		write_side(&json, difference, side);
 	write_noise(&json, difference);
 	write_power(&json, difference);
 	write_changed(&json, difference);
+	write_limits(&json, difference, &options->limit);
 	if (difference->whole_judged)
 		write_change(&json, "whole", &difference->whole, pairing->whole.count[DIFF_BEFORE],
 			     pairing->whole.count[DIFF_AFTER], difference->unit);

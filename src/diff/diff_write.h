@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "diff/difference.h"
+#include "diff/headline.h"
 #include "picture/flame_paths.h"
 #include "picture/picture_options.h"
 
@@ -23,12 +24,15 @@ struct diff_text_options {
 void diff_text_write(FILE *to, const struct difference *difference,
 		     const struct diff_text_options *options);
 
-/*
- * All functions, and all stacks. @counted: what counts count; @headline: headline_make(). Otherwise
- * as diff_text_write().
- */
-void diff_json_write(FILE *to, const struct difference *difference, const char *counted,
-		     const char *headline);
+struct diff_json_options {
+	const char *counted;	   /* what counts count */
+	const char *headline;	   /* headline_make() */
+	struct growth_limit limit; /* told, with what grew beyond it, where there is one */
+};
+
+/* All functions, and all stacks. Otherwise as diff_text_write(). */
+void diff_json_write(FILE *to, const struct difference *difference,
+		     const struct diff_json_options *options);
 
 /*
  * "stack BEFORE AFTER", the lines of difffolded.pl: counts over all runs of a side. @pairing is

@@ -187,6 +187,33 @@ void difference_count_real(const struct difference *difference, size_t *ret_self
 	}
 }
 
+struct diff_test difference_widest(const struct difference *difference)
+{
+	const struct tallies *selves = &difference->pairing->self;
+	struct diff_test ret = { .kind = SIGNIFICANCE_OTHER, .chance = SIGNIFICANCE_LEVEL / 2 };
+
+	if (difference->whole_judged)
+		ret.interval = difference->whole.interval;
+	for (size_t i = 0; i < difference->nr_functions; i++) {
+		uint32_t item = difference->functions[i];
+		enum significance_kind kind = kind_of_self(difference->pairing, item);
+		struct diff_change change;
+
+		if (!is_tested(selves, item))
+			continue;
+		change = judge(difference, selves, item);
+		if (change.interval > ret.interval)
+			ret = (struct diff_test){
+				.kind = kind,
+				.chance = error_shares_chance(
+					&difference->function_shares,
+					effect_of(difference, kind, selves, item)),
+				.interval = change.interval,
+			};
+	}
+	return ret;
+}
+
 double difference_shows(const struct difference *difference, size_t runs)
 {
 	const struct significance_options *options = &difference->significance.options;

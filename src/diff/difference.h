@@ -55,6 +55,19 @@ void difference_count_real(const struct difference *difference, size_t *ret_self
  */
 double difference_shows(const struct difference *difference, size_t runs);
 
+/* A test of one thing. */
+struct diff_test {
+	enum significance_kind kind;
+	double chance;	 /* of one tail */
+	double interval; /* of the change, as in diff_change */
+};
+
+/*
+ * The widest test of a growth of the whole: that of the whole, where it is judged, or of a function
+ * by itself. Cost: that of difference_count_real().
+ */
+struct diff_test difference_widest(const struct difference *difference);
+
 /* Orders: largest change first, real ones before noise; ties by text. */
 enum difference_order { DIFFERENCE_BY_SELF, DIFFERENCE_BY_TOTAL, DIFFERENCE_BY_SAMPLES };
 

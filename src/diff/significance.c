@@ -229,16 +229,38 @@ double significance_quantile(const struct significance *significance, size_t nr_
 	return student_quantile(chance, significance_degrees(significance, SIGNIFICANCE_OTHER));
 }
 
+/* Nine of ten normal variables are above their mean less this. */
+static const double nine_of_ten = 1.2815515655446004;
+
+/* Degrees of freedom of @runs runs a side. */
+static double degrees_of(enum significance_kind kind, size_t runs)
+{
+	return runs > 1 ? 2.0 * ((double)runs - 1) + prior_dfs[kind] : INFINITY;
+}
+
+double significance_shows_of(const struct significance *significance, enum significance_kind kind,
+			     double chance, double interval, size_t runs)
+{
+	const size_t *there = significance->options.runs;
+	double error =
+		interval / student_quantile(chance, significance_degrees(significance, kind));
+	double inverse;
+
+	if (!runs || !isfinite(interval))
+		return interval + nine_of_ten * error;
+	inverse = 1 / (double)there[DIFF_BEFORE] + 1 / (double)there[DIFF_AFTER];
+	return (student_quantile(chance, degrees_of(kind, runs)) + nine_of_ten) * error *
+	       sqrt(2 / (double)runs / inverse);
+}
+
 double significance_shows(const struct significance *significance,
 			  const struct significance_typical *typical, double chance, size_t runs)
 {
-	/* what 9 of 10 normal variables are above, below their mean */
-	const double nine_of_ten = 1.2815515655446004;
 	double scale = significance->variation * (significance->options.shares
 							  ? typical->mean * (1 - typical->mean)
 							  : typical->mean);
 	double prior = significance->prior[SIGNIFICANCE_SELF];
-	double df = runs > 1 ? 2.0 * ((double)runs - 1) + prior_dfs[SIGNIFICANCE_SELF] : INFINITY;
+	double df = degrees_of(SIGNIFICANCE_SELF, runs);
 	double variance = 2 / (double)runs * (typical->noise + scale * scale) *
 			  fmax(prior, dispersion_floors[SIGNIFICANCE_SELF]);
 

@@ -140,6 +140,13 @@ struct significance_typical {
 double significance_shows(const struct significance *significance,
 			  const struct significance_typical *typical, double chance, size_t runs);
 
+/*
+ * The change that @runs runs a side, as unlike as those there are, call real 9 times in 10, where
+ * the test with @chance for one tail has @interval by those there are. 0: by those there are.
+ */
+double significance_shows_of(const struct significance *significance, enum significance_kind kind,
+			     double chance, double interval, size_t runs);
+
 /* @effects [nr]: significance_effect() of all that are tested. Cost: O(nr), and a millisecond. */
 void error_shares_make(const struct significance *significance, const double *effects, size_t nr,
 		       struct error_shares *ret);

@@ -65,6 +65,31 @@ expect 0 '' diff -q --fail-on +0% --fail-on-function +0% a.folded a.folded
 expect 7 'limit: f \+71.43 % \(by 500 % of itself\)' diff -q -s --fail-on-function +400% a.folded b.folded
 expect 0 '' diff -q --fail-on-function +501% a.folded b.folded -s
 
+# Where noise can hide a growth by the limit, a line and the JSON say so, and what would show it.
+for i in 1 2 3; do
+	printf 'a;f %d\nb;g %d\n' $((380 + 20 * i)) $((600 - 7 * i)) >"few$i.folded"
+	printf 'a;f %d\nb;g %d\n' $((40000 + i)) 60000 >"many$i.folded"
+done
+few='few1.folded few2.folded -- few3.folded few1.folded'
+many='many1.folded many2.folded -- many3.folded many1.folded'
+# shellcheck disable=SC2086
+{
+	expect 0 '^fpless: --fail-on 10%: .* 2 runs before and 2 after show a growth by 1[0-9.]* %, .*; 3 a side would show 10 %$' \
+		diff -q --fail-on 10 $few
+	[ "$(wc -l <"$work/stderr")" = 1 ] || failed=1
+	expect 0 '^fpless: --fail-on-function 10%: .*; [0-9]* a side would show' diff -q --fail-on-function 10 $few
+	expect 0 '--fail-on 0.5%: .*; make longer runs$' diff -q --fail-on 0.5 $few
+	expect 0 '' diff -q --fail-on 10 --fail-on-function 10 $many
+	[ ! -s "$work/stderr" ] || failed=1
+	expect 0 'show a growth' diff -q --json --fail-on 10 $few
+	says '"limits":\{"of_whole":\{"percent":10,"shows":1[0-9.]*,"hidden":true,"runs":3\},"of_itself":null,"beyond":null\}'
+	expect 0 '' diff -q --json --fail-on 20 $few
+	says '"percent":20,"shows":1[0-9.]*,"hidden":false,"runs":null\}'
+}
+expect 7 '' diff -q --json --fail-on 40 a.folded b.folded
+says '"beyond":"the whole \+44.29 %, f '
+expect 0 '--fail-on 5%: not known: a side has no samples$' diff -q -n --fail-on 5 empty.folded b.folded
+
 # Files and stdin; every format, several at a time.
 expect 0 '' diff -q a.folded b.folded -o d.folded -o d.txt -o d.json -o d.svg --title 'Monday & Tuesday'
 [ ! -s stdout ] || failed=1
