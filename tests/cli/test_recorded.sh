@@ -18,9 +18,11 @@ if "$fpless" report -q -o a.html - </dev/null 2>/dev/null || [ $? = 3 ]; then
 else
 	echo "fpless was built without npm: html is not compared"
 fi
-# several processes and threads, inlined functions, kernel code, and a command that is replaced
+# several processes and threads, inlined functions, kernel code, and a command that is replaced, by a shell without
+# symbols that has work for some 30 samples
 load='for $i (1 .. 3) { if (!fork) { $n += sqrt($_) for 1 .. 2e6; opendir $d, "/proc" and readdir $d for 1 .. 5e3; exit } }
-	wait for 1 .. 3; exec "sh", "-c", "for i in 1 2 3 4 5 6 7 8 9; do (:); done"'
+	wait for 1 .. 3; exec "sh", "-c",
+	"for i in 1 2 3 4 5 6 7 8 9; do (:); done; while [ \$((n += 1)) -lt 100000 ]; do :; done"'
 
 # outputs PREFIX: the options that write each format, and the numbers.
 outputs() {
