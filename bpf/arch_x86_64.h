@@ -174,11 +174,21 @@ enum arch_pt_word {
 	ARCH_PT_WORDS
 };
 
-#define ARCH_CS_COMPAT32 0x23u /* __USER32_CS */
+#define ARCH_CS_COMPAT32 0x23u	     /* __USER32_CS */
+#define ARCH_X32_CALL	 0x40000000u /* in the numbers of x32's system calls */
 
 static inline __attribute__((__always_inline__)) int arch_is_compat32(__u64 cs)
 {
 	return (cs & 0xffff) == ARCH_CS_COMPAT32;
+}
+
+/* Is this the number of an execve or execveat, in the system calls of the code that @cs selects? */
+static inline __attribute__((__always_inline__)) int arch_is_exec(__u64 orig_rax, __u64 cs)
+{
+	if (arch_is_compat32(cs))
+		return orig_rax == 11 || orig_rax == 358;
+	return orig_rax == 59 || orig_rax == 322 || orig_rax == (520 | ARCH_X32_CALL) ||
+	       orig_rax == (545 | ARCH_X32_CALL);
 }
 
 /* Does @cs select kernel code? */

@@ -13,9 +13,6 @@
 
 __u32 last_stack_id;
 
-/* Weight of a sample: the period in force, ns. Written by userspace while no event is enabled. */
-__u64 sample_weight;
-
 /* Frames of the sample: user, kernel and, where both walks are wanted, fp. */
 static __always_inline __u32 sample_nr_frames(const struct fpl_sample *sample)
 {
@@ -83,6 +80,8 @@ static __always_inline void sample_hash(struct fpl_scratch *s, struct stack_hash
 					(config.flags & FPL_CONFIG_BY_CPU ? sample->cpu : 0));
 	if (config.flags & FPL_CONFIG_BY_CGROUP)
 		hash_word(hash, sample->cgroup);
+	if (config.nr_sources > 1)
+		hash_word(hash, sample->source);
 	if (sample->flags & FPL_SAMPLE_RAW) {
 		hash_word(hash, sample->gen);
 		hash_word(hash, sample->version);

@@ -8,7 +8,7 @@
 
 #include <linux/types.h>
 
-#define FPL_SHARED_VERSION 9u
+#define FPL_SHARED_VERSION 10u
 
 /* Limits that size a map value or bound a loop. Limits that a user may change are options. */
 #define FPL_DEPTH_MAX	     2048u /* user frames of a stack that are kept: --max-depth in all */
@@ -21,6 +21,7 @@
 #define FPL_STACK_PAGE	     4096u  /* smallest page: the unit in which stack is resident or not */
 #define FPL_COMM_SIZE	     16u
 #define FPL_NR_REGS	     16u /* general registers, numbered as DWARF does on this architecture */
+#define FPL_SOURCES_MAX	     16u /* sources of samples in a run; a power of two */
 
 /* clang-format off */
 
@@ -392,7 +393,7 @@ struct fpl_sample {
 	__u16 nr_fp; /* 0 without FPL_CONFIG_COMPARE */
 	char comm[FPL_COMM_SIZE];
 	__u32 elided; /* user frames that FPL_FRAME_GAP stands for; 0: no gap */
-	__u32 _pad;
+	__u32 source; /* which of the run's sources took it, 0.. */
 	/* __u64 user[nr_user] (struct of bits above), then __u64 kernel[nr_kernel] (addresses),
 	 * then __u64 fp[nr_fp] (as user): the same stack by the kernel's frame-pointer walk */
 };
@@ -517,7 +518,7 @@ struct fpl_config {
 	__u32 pid_ns;	  /* inode number of the PID namespace of all numbers; 0: the initial one */
 	__u32 root_depth; /* number of outermost frames among the max_depth that are kept; 0: walks
 			     end after max_depth */
-	__u32 _pad;
+	__u32 nr_sources; /* at most FPL_SOURCES_MAX; above 1, links have the source as cookie */
 };
 _Static_assert(sizeof(struct fpl_config) == 72, "fpl_config is map ABI");
 

@@ -10,6 +10,7 @@
 #include "bpf/env.h"
 #include "bpf/fp_chain.h"
 #include "bpf/maps.h"
+#include "bpf/moment.h"
 #include "bpf/process.h"
 #include "bpf/retry.h"
 #include "bpf/walk.h"
@@ -77,22 +78,27 @@ static __noinline __u64 stored_regs(struct task_struct *task, struct fpl_scratch
 		return 0;
 	s->walk.known = arch_user_regs(s->walk.reg, s->pt_regs);
 	s->walk.pc = s->pt_regs[ARCH_PT_RIP];
-	s->has_kernel_regs = 1;
 	if (s->walk.known == ARCH_ALL_REGS)
 		s->walk.pc -= is_behind_breakpoint(s->walk.pc);
 	return s->pt_regs[ARCH_PT_CS];
 }
 
 /* Put the task's user registers into the walk. Returns their cs, or 0 if it has none. */
-static __always_inline __u64 user_regs(struct bpf_perf_event_data *ctx, struct task_struct *task,
+static __always_inline __u64 user_regs(const struct moment *moment, struct task_struct *task,
 				       struct fpl_scratch *s)
 {
-	__u64 cs = ctx->regs.cs;
+	struct bpf_perf_event_data *ctx = moment->interrupted;
 
 	s->walk.exact = 1;
 	s->walk.origin = FPL_ORIGIN_CFI;
 	s->has_kernel_regs = 0;
+	if (!ctx)
+		return stored_regs(task, s, 0);
+
+	__u64 cs = ctx->regs.cs;
+
 	if (arch_is_kernel(cs)) {
+		s->has_kernel_regs = 1;
 		__builtin_memcpy(s->kernel_regs, &ctx->regs, sizeof(s->kernel_regs));
 		return stored_regs(task, s, ctx->regs.rsp);
 	}
@@ -251,10 +257,10 @@ WALK_GLOBAL int fp_name(struct fpl_scratch *s, __u64 at, __u32 nr)
 }
 
 /* Take the kernel's own frame-pointer walk in place of the walker's. */
-static __always_inline void fp_stack(struct bpf_perf_event_data *ctx, struct fpl_scratch *s)
+static __always_inline void fp_stack(const struct moment *moment, struct fpl_scratch *s)
 {
 	struct fpl_walk *walk = &s->walk;
-	long size = bpf_get_stack(ctx, s->frames, FPL_FP_DEPTH_MAX * 8, BPF_F_USER_STACK);
+	long size = bpf_get_stack(moment->ctx, s->frames, FPL_FP_DEPTH_MAX * 8, BPF_F_USER_STACK);
 	__u32 nr = size > 0 ? (__u32)size / 8 : 0;
 
 	walk->stop = nr < config.fp_depth ? FPL_STOP_FP_END : FPL_STOP_DEPTH;
@@ -274,7 +280,7 @@ static __always_inline void fp_stack(struct bpf_perf_event_data *ctx, struct fpl
  * Append the kernel's frame-pointer walk of the same registers and stack to the sample, translated
  * by the same mapset. 32-bit and kernel-side cases have the frames the kernel gives, or none.
  */
-static __always_inline void fp_append(struct bpf_perf_event_data *ctx, struct fpl_scratch *s)
+static __always_inline void fp_append(const struct moment *moment, struct fpl_scratch *s)
 {
 	__u64 at = (__u32)s->sample.nr_user + s->sample.nr_kernel;
 	__u32 nr;
@@ -286,8 +292,8 @@ static __always_inline void fp_append(struct bpf_perf_event_data *ctx, struct fp
 		nr = fp_chain_walk(&s->walk, s->frames + at, s->fp_regs.pc, s->fp_regs.fp,
 				   config.fp_depth);
 	} else {
-		long size =
-			bpf_get_stack(ctx, s->frames + at, FPL_FP_DEPTH_MAX * 8, BPF_F_USER_STACK);
+		long size = bpf_get_stack(moment->ctx, s->frames + at, FPL_FP_DEPTH_MAX * 8,
+					  BPF_F_USER_STACK);
 
 		nr = size > 0 ? (__u32)size / 8 : 0;
 	}
@@ -295,18 +301,25 @@ static __always_inline void fp_append(struct bpf_perf_event_data *ctx, struct fp
 	fp_name(s, at, nr);
 }
 
-/* The record of the current process, made here where no sample or event came before; NULL on its
- * way out, and where there is no room. */
-static __always_inline struct fpl_proc *proc_take(struct fpl_scratch *s, struct task_struct *task,
-						  __u64 mm)
+/* Is the task in execve(2)? Its memory may be the new program's while its registers are still the
+ * old one's. */
+static __always_inline int is_execing(struct task_struct *task)
 {
-	__u32 tgid = s->sample.tgid;
-	struct fpl_proc *proc = bpf_map_lookup_elem(&procs, &tgid);
+	__u64 pt = (__u64)bpf_task_pt_regs(task);
+	__u64 words[ARCH_PT_CS - ARCH_PT_ORIG_RAX + 1];
 
-	if (proc || (task->flags & PF_EXITING))
-		return proc;
+	if (bpf_probe_read_kernel(words, sizeof(words), (const void *)(pt + 8 * ARCH_PT_ORIG_RAX)))
+		return 0;
+	return arch_is_exec(words[0], words[ARCH_PT_CS - ARCH_PT_ORIG_RAX]);
+}
 
+/* Make the record of the current process, which no sample or event has made before. NULL: no room.
+ */
+static __always_inline struct fpl_proc *proc_make(struct fpl_scratch *s, __u64 mm)
+{
 	struct fpl_proc fresh = { .gen = new_gen(), .mm = mm, .start_ns = s->sample.start_ns };
+	__u32 tgid = s->sample.tgid;
+	struct fpl_proc *proc;
 
 	bpf_map_update_elem(&procs, &tgid, &fresh, BPF_NOEXIST);
 	proc = bpf_map_lookup_elem(&procs, &tgid);
@@ -373,17 +386,19 @@ static __noinline int process_take(struct task_struct *task, struct fpl_scratch 
 {
 	__u32 now = *(volatile __u32 *)&epoch; /* before what is noted under it is read */
 	__u64 mm = mm_of(task);
-	struct fpl_proc *proc;
+	__u32 tgid = s->sample.tgid;
+	struct fpl_proc *proc = bpf_map_lookup_elem(&procs, &tgid);
 
-	proc = proc_take(s, task, mm);
 	if (!proc && (task->flags & PF_EXITING)) {
 		s->walk.stop = FPL_STOP_EXITING;
 		return PROCESS_STOP;
 	}
-	if (proc && proc->mm != mm) {
+	if (proc ? proc->mm != mm : is_execing(task)) {
 		s->walk.stop = FPL_STOP_EXECING;
 		return PROCESS_STOP;
 	}
+	if (!proc)
+		proc = proc_make(s, mm);
 	s->sample.gen = proc ? proc->gen : 0;
 	if (!mapset_take(s, s->sample.tgid, s->sample.gen))
 		return PROCESS_NO_MAPSET;
@@ -393,7 +408,7 @@ static __noinline int process_take(struct task_struct *task, struct fpl_scratch 
 
 /* Walk the user stack; sets the sample's user frames, stop and flags. @recent: this CPU's entry for
  * the process; NULL: no entry. */
-static __always_inline int user_stack(struct bpf_perf_event_data *ctx, struct task_struct *task,
+static __always_inline int user_stack(const struct moment *moment, struct task_struct *task,
 				      struct fpl_scratch *s, const struct fpl_recent *recent)
 {
 	struct fpl_walk *walk = &s->walk;
@@ -423,7 +438,7 @@ static __always_inline int user_stack(struct bpf_perf_event_data *ctx, struct ta
 	if (process == PROCESS_STOP)
 		return USER_STACK_DONE;
 
-	__u64 cs = user_regs(ctx, task, s);
+	__u64 cs = user_regs(moment, task, s);
 
 	if (!cs) {
 		walk->stop = FPL_STOP_NO_USER_REGS;
@@ -441,7 +456,7 @@ static __always_inline int user_stack(struct bpf_perf_event_data *ctx, struct ta
 	s->fp_regs.is_64bit = 1;
 	walk->window_size = 0;
 	if (config.unwind == FPL_UNWIND_FP || process == PROCESS_NO_MAPSET) {
-		fp_stack(ctx, s);
+		fp_stack(moment, s);
 		if (config.unwind == FPL_UNWIND_FP)
 			return USER_STACK_DONE;
 		walk->stop = FPL_STOP_NO_TABLE;

@@ -160,6 +160,8 @@ static int enable(struct engine *engine, struct fpl_err *err)
 	engine->start_unix_ns = clock_ns(CLOCK_REALTIME);
 	engine->timeline.start_ns = clock_monotonic_ns();
 
+	kernel_side_open_gate(&engine->kernel);
+
 	int code = events_enable(&engine->events, err);
 
 	engine->enabled_ns = clock_monotonic_ns();
@@ -405,6 +407,7 @@ static int run(struct engine *engine, struct profile *ret, struct fpl_err *err)
 		code = loop(engine, err);
 	events_disable(&engine->events);
 	engine->disabled_ns = clock_monotonic_ns();
+	kernel_side_close_gate(&engine->kernel);
 	if (code)
 		return code;
 	finish(engine);

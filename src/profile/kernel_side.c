@@ -101,6 +101,7 @@ static void configure(struct fpless_bpf *skel, const struct engine_options *opti
 		.wakeup_bytes = ring_bytes(options) / 4,
 		.nr_stack_groups = nr_stack_groups(options),
 		.fp_depth = fp_depth(host),
+		.nr_sources = 1,
 	};
 
 	if (getrandom(config.seed, sizeof(config.seed), GRND_NONBLOCK) < 0)
@@ -133,7 +134,7 @@ static void configure(struct fpless_bpf *skel, const struct engine_options *opti
 		config.pid_ns = host->pid_ns_inum;
 	config.flags |= filter_flags(options);
 	memcpy((void *)(uintptr_t)&skel->rodata->config, &config, sizeof(config));
-	skel->bss->sample_weight = weight;
+	skel->bss->source_weights[0] = weight;
 }
 
 /* Size the filters' maps; maps of filters that were not requested are not made. */
@@ -219,6 +220,7 @@ static int load_with(struct kernel_side *kernel, const struct engine_options *op
 		return fpl_fail(err, -EOPNOTSUPP, "BPF object of version %u, wanted %u: rebuild",
 				kernel->skel->rodata->shared_version, FPL_SHARED_VERSION);
 	configure(kernel->skel, options, host, weight);
+	bpf_program__set_autoload(kernel->skel->progs.sample_tracepoint, false);
 
 	*ret = size_maps(kernel->skel, options, kernel);
 	if (!*ret && kernel_room_check(kernel->skel->obj, options, err))
@@ -260,14 +262,22 @@ static int load(struct kernel_side *kernel, const struct engine_options *options
 	return code ? code : map_array(kernel->skel->maps.stacks, (void **)&kernel->stacks, err);
 }
 
-/* All but the sampler: that one is for the perf events. */
+/* Does it take samples? The others follow the lives of processes. */
+static bool is_sampler(const struct bpf_program *program)
+{
+	enum bpf_prog_type type = bpf_program__type(program);
+
+	return type == BPF_PROG_TYPE_PERF_EVENT || type == BPF_PROG_TYPE_TRACEPOINT;
+}
+
+/* All but the samplers: those are for the sources. */
 static int attach_life(struct kernel_side *kernel, struct fpl_err *err)
 {
 	struct bpf_program *program;
 
 	bpf_object__for_each_program(program, kernel->skel->obj)
 	{
-		if (program == kernel->skel->progs.sample)
+		if (is_sampler(program))
 			continue;
 
 		struct bpf_link *link = bpf_program__attach(program);
@@ -374,7 +384,20 @@ int kernel_side_sampler_fd(const struct kernel_side *kernel)
 
 void kernel_side_set_weight(struct kernel_side *kernel, uint64_t weight)
 {
-	__atomic_store_n(&kernel->skel->bss->sample_weight, weight, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&kernel->skel->bss->source_weights[0], weight, __ATOMIC_SEQ_CST);
+}
+
+void kernel_side_open_gate(struct kernel_side *kernel)
+{
+	__atomic_store_n(&kernel->skel->bss->gate, 1, __ATOMIC_SEQ_CST);
+}
+
+void kernel_side_close_gate(struct kernel_side *kernel)
+{
+	if (!kernel->skel || !kernel->skel->bss->gate)
+		return;
+	__atomic_store_n(&kernel->skel->bss->gate, 0, __ATOMIC_SEQ_CST);
+	tables_grace();
 }
 
 int kernel_side_target(struct kernel_side *kernel, uint32_t pid, uint32_t flags,

@@ -75,6 +75,11 @@ FPL_MUST_CHECK int kernel_side_object(struct kernel_side_object *ret);
 /* The program the perf events run. */
 int kernel_side_sampler_fd(const struct kernel_side *kernel);
 
+/* Samples are taken between these two. Whatever the sources, none is in the making any more when
+ * the gate has closed: the books hold still. Closing waits for the programs that run: some ms. */
+void kernel_side_open_gate(struct kernel_side *kernel);
+void kernel_side_close_gate(struct kernel_side *kernel);
+
 /* Let samples weigh @weight from here on: while no event is enabled. */
 void kernel_side_set_weight(struct kernel_side *kernel, uint64_t weight);
 

@@ -60,7 +60,8 @@ class ExecIsSampled(RootCase):
             run = self.profile_while_busy([process.pid], 150, "-F", HZ, "-p", str(process.pid))
             stops = self.judge(run)
             self.judge_execing(run)
-            self.assertEqual(stops["no_mapping"] + stops["bad_ra"] + stops["no_progress"], 0, stops)
+            wrong = stops["no_mapping"] + stops["bad_ra"] + stops["no_progress"] + stops["read_fault"]
+            self.assertEqual(wrong, 0, stops)
         self.assertIsNone(process.poll())
 
 

@@ -186,6 +186,7 @@ static int load(struct bench *bench)
 	config->nr_stack_groups = bpf_map__max_entries(bench->walker->maps.stacks);
 	bpf_map__set_max_entries(bench->walker->maps.snapshots, nr_cpus);
 	bpf_map__set_max_entries(bench->walker->maps.scratch, nr_cpus);
+	bench->walker->bss->gate = 1;
 	if (fpless_bpf__load(bench->walker))
 		return -errno;
 	bench->objects = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED,

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* A sample, from the moment to the count: whose it is, its stacks, and where it goes. */
+#pragma once
+
+#include "bpf/vmlinux_min.h"
+
+#include <linux/bpf.h>
+#include <linux/bpf_perf_event.h>
+#include <bpf/bpf_helpers.h>
+
+#include "bpf/arch_x86_64.h"
+#include "bpf/count.h"
+#include "bpf/env.h"
+#include "bpf/maps.h"
+#include "bpf/moment.h"
+#include "bpf/pid_ns.h"
+#include "bpf/process.h"
+#include "bpf/snapshot.h"
+#include "bpf/target.h"
+#include "bpf/user_stack.h"
+
+/* Append the kernel stack to the user frames. */
+static __always_inline void kernel_stack(const struct moment *moment, struct fpl_scratch *s)
+{
+	__u32 at = s->sample.nr_user;
+
+	if (at > FPL_USER_FRAMES_MAX)
+		return;
+
+	long size = bpf_get_stack(moment->ctx, s->frames + at, FPL_KERNEL_DEPTH_MAX * 8, 0);
+
+	s->sample.nr_kernel = size > 0 ? (__u16)(size / 8) : 0;
+}
+
+static __always_inline void sample_begin(struct fpl_scratch *s, const struct moment *moment,
+					 __u64 start_ns, __u64 pid_tgid)
+{
+	struct fpl_sample *sample = &s->sample;
+
+	sample->header.time_ns = moment->now_ns;
+	sample->gen = 0;
+	sample->start_ns = start_ns;
+	sample->weight = moment->weight;
+	sample->tgid = pid_tgid >> 32;
+	sample->tid = (__u32)pid_tgid;
+	sample->cpu = bpf_get_smp_processor_id();
+	sample->version = 0;
+	sample->nr_user = 0;
+	sample->nr_kernel = 0;
+	sample->stop = FPL_STOP_NO_USER_REGS;
+	sample->flags = 0;
+	sample->nr_fp = 0;
+	sample->elided = 0;
+	sample->source = moment->source;
+	bpf_get_current_comm(sample->comm, sizeof(sample->comm));
+	if (config.flags & FPL_CONFIG_BY_CGROUP)
+		sample->cgroup = bpf_get_current_cgroup_id();
+}
+
+/* Is it time to have a walk judged? */
+static __always_inline int is_recorded(const struct fpl_counters *count)
+{
+	return config.record_every && count->fired % config.record_every == 0;
+}
+
+/* Send the walk to be judged. */
+static __always_inline void record_send(const struct moment *moment, struct task_struct *task,
+					struct fpl_scratch *s)
+{
+	if (user_regs(moment, task, s)) {
+		keep_regs(s);
+		snapshot_send(s, FPL_RECORD_WALK, s->sample.nr_user, 0);
+	}
+}
+
+/* Is the process to be profiled, and has its profiling begun? */
+static __always_inline int is_active(struct task_struct *task, __u32 tgid, __u64 start_ns)
+{
+	struct fpl_target *target;
+
+	if (config.pid_ns && !tgid && task->pid)
+		return 0; /* not visible in the profiler's PID namespace */
+	if (config.flags & FPL_CONFIG_ALL)
+		return 1;
+	target = target_of(tgid, start_ns);
+	return target && (target->flags & FPL_TARGET_ACTIVE);
+}
+
+/* The sample lacked room, not a table: a snapshot would have found the table. */
+static __always_inline void sample_no_room(struct fpl_sample *sample)
+{
+	if (sample->stop == FPL_STOP_NO_TABLE || sample->stop == FPL_STOP_NO_MAPPING)
+		sample->stop = FPL_STOP_BURST;
+}
+
+/* Note the fate of frames beyond max_depth. */
+static __always_inline void deep_note(const struct fpl_walk *walk, struct fpl_counters *count)
+{
+	if (walk->deep == WALK_DEEP_REFUSED) {
+		count->deep_refused++;
+		return;
+	}
+	count->deep_ns += walk->deep_ns;
+	count->deep_walked++;
+	if (walk->deep == WALK_DEEP_CUT)
+		count->deep_cut++;
+}
+
+/* Send the sample as a snapshot, to be walked on in userspace, or count it. */
+static __always_inline void sample_end(const struct moment *moment, struct task_struct *task,
+				       struct fpl_scratch *s, struct fpl_counters *count,
+				       int result)
+{
+	if (result == USER_STACK_LACKING && config.snapshot_bytes &&
+	    !snapshot_send(s, FPL_RECORD_SNAPSHOT, s->nr_kept, 1)) {
+		count->snapshots++;
+		return;
+	}
+	if (result == USER_STACK_LACKING && config.snapshot_bytes)
+		sample_no_room(&s->sample);
+	sample_count(s, count);
+	if (result == USER_STACK_WALKED && is_recorded(count))
+		record_send(moment, task, s);
+}
+
+static __always_inline int is_wanted_mode(int in_kernel)
+{
+	__u32 unwanted = in_kernel ? FPL_CONFIG_NO_KERNEL_MODE : FPL_CONFIG_NO_USER_MODE;
+
+	return !(config.flags & unwanted);
+}
+
+/* Returns whether it was one of the targets. */
+static __always_inline int sample_take(const struct moment *moment, struct fpl_counters *count)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u64 pid_tgid = current_pid_tgid(task);
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct fpl_scratch *s;
+
+	if (!pid_tgid && !task->pid && !(config.flags & FPL_CONFIG_IDLE)) {
+		count->idle++;
+		return 0;
+	}
+	s = bpf_map_lookup_elem(&scratch, &cpu);
+	if (!s) {
+		count->lost[FPL_LOST_SCRATCH]++;
+		return 1;
+	}
+
+	__u64 start_ns = start_of(task);
+	struct fpl_recent *recent = recent_find(s, task, pid_tgid >> 32, start_ns);
+
+	if ((!recent && !is_active(task, pid_tgid >> 32, start_ns)) ||
+	    !is_wanted(task, (__u32)pid_tgid)) {
+		count->filtered++;
+		return 0;
+	}
+
+	int in_kernel = !moment->interrupted || arch_is_kernel(moment->interrupted->regs.cs);
+	int has_user = !(task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER));
+	int want_user = has_user && (config.flags & FPL_CONFIG_USER);
+	int want_kernel = in_kernel && (config.flags & FPL_CONFIG_KERNEL);
+
+	if (!is_wanted_mode(in_kernel) || (!want_user && !want_kernel)) {
+		count->filtered++;
+		return 0;
+	}
+	sample_begin(s, moment, start_ns, pid_tgid);
+
+	__u32 flags = (has_user ? 0 : FPL_SAMPLE_KTHREAD) | (in_kernel ? FPL_SAMPLE_KERNEL : 0);
+	int result = USER_STACK_DONE;
+
+	if (want_user) {
+		result = user_stack(moment, task, s, recent);
+		s->sample.nr_user = (__u16)s->walk.nr_frames;
+		s->sample.stop = s->walk.stop;
+		s->sample.elided = s->walk.elided;
+		count->frames += s->walk.elided;
+		if (s->walk.deep != WALK_DEEP_NONE)
+			deep_note(&s->walk, count);
+	}
+	if (want_kernel)
+		kernel_stack(moment, s);
+	if (want_user) {
+		if (config.flags & FPL_CONFIG_COMPARE)
+			fp_append(moment, s);
+		flags |= s->walk.flags;
+	}
+	s->sample.flags = (__u8)flags;
+	count->frames += (__u32)s->sample.nr_user + s->sample.nr_kernel;
+	sample_end(moment, task, s, count, result);
+	if (want_user)
+		count->uretprobes += s->walk.is_probed;
+	return 1;
+}
+
+/* Take a sample, and count it and its cost. */
+static __always_inline void sample_at(struct moment *moment)
+{
+	__u32 zero = 0;
+	struct fpl_counters *count = bpf_map_lookup_elem(&counters, &zero);
+
+	if (!count)
+		return;
+	count->fired++;
+	moment->now_ns = bpf_ktime_get_ns();
+
+	int taken = sample_take(moment, count);
+	__u64 ns = bpf_ktime_get_ns() - moment->now_ns;
+
+	count->bpf_ns += ns;
+	if (taken)
+		count->sample_ns += ns;
+}
