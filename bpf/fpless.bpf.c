@@ -44,6 +44,8 @@ int sample_tracepoint(void *ctx)
 		return 0;
 	moment.source = source_of(ctx);
 	moment.weight = source_weight(moment.source);
-	sample_at(&moment);
+	moment.event = bpf_map_lookup_elem(&sources, &moment.source);
+	if (moment.event)
+		sample_at(&moment);
 	return 0;
 }

@@ -19,7 +19,8 @@ struct moment {
 	/* Registers of the code that was interrupted, = ctx; NULL: kernel code called the program,
 	 * and the user's registers are those stored when the task entered the kernel. */
 	struct bpf_perf_event_data *interrupted;
-	__u32 source; /* which of the run's sources, 0.. */
+	const struct fpl_source *event; /* what is asked of the record that ctx is; NULL: nothing */
+	__u32 source;			/* which of the run's sources, 0.. */
 	__u64 weight;
 	__u64 now_ns;
 };

@@ -11,6 +11,7 @@
 #include "bpf/arch_x86_64.h"
 #include "bpf/count.h"
 #include "bpf/env.h"
+#include "bpf/event.h"
 #include "bpf/maps.h"
 #include "bpf/moment.h"
 #include "bpf/pid_ns.h"
@@ -40,7 +41,7 @@ static __always_inline void sample_begin(struct fpl_scratch *s, const struct mom
 	sample->header.time_ns = moment->now_ns;
 	sample->gen = 0;
 	sample->start_ns = start_ns;
-	sample->weight = moment->weight;
+	sample->weight = moment->event ? event_weight(moment) : moment->weight;
 	sample->tgid = pid_tgid >> 32;
 	sample->tid = (__u32)pid_tgid;
 	sample->cpu = bpf_get_smp_processor_id();
@@ -164,6 +165,14 @@ static __always_inline int sample_take(const struct moment *moment, struct fpl_c
 
 	if (!is_wanted_mode(in_kernel) || (!want_user && !want_kernel)) {
 		count->filtered++;
+		return 0;
+	}
+	if (moment->event && !event_passes(moment, s, count)) {
+		count->filtered++;
+		return 0;
+	}
+	if (moment->event && !event_is_due(moment, count)) {
+		count->fired--; /* as an event that a perf event counts, and does not sample */
 		return 0;
 	}
 	sample_begin(s, moment, start_ns, pid_tgid);

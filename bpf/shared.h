@@ -522,6 +522,65 @@ struct fpl_config {
 };
 _Static_assert(sizeof(struct fpl_config) == 72, "fpl_config is map ABI");
 
+/* What a field of a tracepoint's record is. Texts end with a zero byte, or with their room. */
+enum fpl_field_kind {
+	FPL_FIELD_NONE,
+	FPL_FIELD_UNSIGNED,
+	FPL_FIELD_SIGNED,
+	FPL_FIELD_TEXT,	       /* in the record, in the field's own bytes */
+	FPL_FIELD_TEXT_LOC,    /* in the record; the field has its offset in its low 16 bits */
+	FPL_FIELD_TEXT_REL,    /* likewise, from the end of the field */
+	FPL_FIELD_TEXT_KERNEL, /* the field is its address, in the kernel */
+	FPL_FIELD_TEXT_USER,   /* the same, in the process */
+};
+
+struct fpl_field {
+	__u16 off;  /* bytes from the start of the record; the first 8 are the kernel's own */
+	__u16 size; /* bytes; of a number 1, 2, 4 or 8 */
+	__u8 kind;  /* enum fpl_field_kind */
+};
+
+enum fpl_test_op {
+	FPL_TEST_EQ,
+	FPL_TEST_NE,
+	FPL_TEST_LT,
+	FPL_TEST_LE,
+	FPL_TEST_GT,
+	FPL_TEST_GE,
+	FPL_TEST_AND,	/* have they a bit in common? */
+	FPL_TEST_MATCH, /* of a text: does it match a pattern with * and ?, as file names do? */
+};
+
+/* Where a filter ends; else yes and no are numbers of tests behind this one. */
+#define FPL_TEST_PASS 254u
+#define FPL_TEST_FAIL 255u
+
+#define FPL_TESTS_MAX	   16u /* of a filter; a power of two */
+#define FPL_TEST_TEXT	   64u /* bytes of a text that fields are compared with, its end included */
+#define FPL_FIELD_TEXT_MAX 256u /* bytes that are read of a field's text, its end included */
+
+/* One comparison of a filter, and which comes next. */
+struct fpl_test {
+	__u16 off, size;
+	__u8 kind; /* these three as in struct fpl_field */
+	__u8 op;   /* enum fpl_test_op; of a text EQ, NE or MATCH */
+	__u8 yes, no;
+	__u64 value; /* the number; of a text which of fpl_source.texts */
+};
+_Static_assert(sizeof(struct fpl_test) == 16, "fpl_test is map ABI");
+
+/* Value of the array `sources`: what is asked of a tracepoint's record. Written before its program
+ * is attached. */
+struct fpl_source {
+	__u32 every; /* one sample in so many that pass, by CPU */
+	__u32 nr_tests;
+	struct fpl_field weight; /* a sample weighs this; below zero nothing; FPL_FIELD_NONE: one */
+	__u16 _pad;
+	struct fpl_test tests[FPL_TESTS_MAX];
+	char texts[FPL_TESTS_MAX][FPL_TEST_TEXT];
+};
+_Static_assert(sizeof(struct fpl_source) == 1296, "fpl_source is map ABI");
+
 /* Value of the hash maps `targets`, by tgid, and `threads`, by tid. */
 #define FPL_TARGET_ACTIVE  1u /* its samples pass the filter */
 #define FPL_TARGET_INHERIT 2u /* a child is a target with the same flags */
@@ -562,6 +621,9 @@ struct fpl_counters {
 	__u64 deep_refused; /* samples not walked beyond it: too many were that deep, the time was
 			       used up */
 	__u64 deep_cut;	    /* for which one walk took too long */
+	__u64 texts_unread; /* texts of events that could not be read: they match nothing */
+	__u64 passed[FPL_SOURCES_MAX]; /* events that passed the filters, by source, where -c asks
+					*/
 };
 _Static_assert(FPL_LOST_COUNT <= 8, "fpl_counters.lost is too short");
 _Static_assert(FPL_FULL_COUNT <= 4, "fpl_counters.full is too short");

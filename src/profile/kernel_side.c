@@ -221,6 +221,7 @@ static int load_with(struct kernel_side *kernel, const struct engine_options *op
 				kernel->skel->rodata->shared_version, FPL_SHARED_VERSION);
 	configure(kernel->skel, options, host, weight);
 	bpf_program__set_autoload(kernel->skel->progs.sample_tracepoint, false);
+	bpf_map__set_autocreate(kernel->skel->maps.sources, false);
 
 	*ret = size_maps(kernel->skel, options, kernel);
 	if (!*ret && kernel_room_check(kernel->skel->obj, options, err))

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The event's own data: fields of the record that the kernel hands a tracepoint's program, filters
+ * over them, and the weight of a sample. All of it is described by the map `sources`, so one
+ * program serves every tracepoint.
+ */
+#pragma once
+
+#include "bpf/vmlinux_min.h"
+
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+
+#include "bpf/maps.h"
+#include "bpf/moment.h"
+#include "bpf/shared.h"
+#include "bpf/walk_read.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, FPL_SOURCES_MAX);
+	__type(key, __u32);
+	__type(value, struct fpl_source);
+} sources SEC(".maps");
+
+/* The number in the field, extended to 64 bits by its sign. */
+static __always_inline __u64 field_number(const void *record, __u16 off, __u16 size, __u8 kind)
+{
+	__u64 value = 0;
+
+	switch (size) {
+	case 1:
+		bpf_probe_read_kernel(&value, 1, record + off);
+		return kind == FPL_FIELD_SIGNED ? (__u64)(__s64)(__s8)value : value;
+	case 2:
+		bpf_probe_read_kernel(&value, 2, record + off);
+		return kind == FPL_FIELD_SIGNED ? (__u64)(__s64)(__s16)value : value;
+	case 4:
+		bpf_probe_read_kernel(&value, 4, record + off);
+		return kind == FPL_FIELD_SIGNED ? (__u64)(__s64)(__s32)value : value;
+	case 8:
+		bpf_probe_read_kernel(&value, 8, record + off);
+	}
+	return value;
+}
+
+/* Read the text of the field to @to, which holds FPL_FIELD_TEXT_MAX bytes. Returns 0 where it could
+ * not be read. */
+static __always_inline int field_text(const void *record, const struct fpl_test *test, char *to)
+{
+	const __u32 max = FPL_FIELD_TEXT_MAX;
+	__u64 at = (__u64)record + test->off;
+	__u32 size = test->size;
+	__u64 value;
+
+	if (test->kind == FPL_FIELD_TEXT) {
+		if (size > max - 1)
+			size = max - 1;
+		to[size] = 0; /* a text that fills its room has no end */
+		return !bpf_probe_read_kernel(to, size, (const void *)at);
+	}
+	value = field_number(record, test->off, test->size, FPL_FIELD_UNSIGNED);
+	if (test->kind == FPL_FIELD_TEXT_USER)
+		return bpf_probe_read_user_str(to, max, (const void *)value) > 0;
+	if (test->kind == FPL_FIELD_TEXT_LOC)
+		value = (__u64)record + (value & 0xffff);
+	else if (test->kind == FPL_FIELD_TEXT_REL)
+		value = at + test->size + (value & 0xffff);
+	return bpf_probe_read_kernel_str(to, max, (const void *)value) > 0;
+}
+
+struct text_match {
+	const char *text, *pattern;
+	__u32 t, p;	   /* how far both have come */
+	__u32 star_t;	   /* where the text of the last * ends so far, */
+	__u32 behind_star; /* and where the pattern goes on; 0: there was no star */
+	int is_plain;	   /* a * in the pattern is a * */
+	int is_match;
+};
+
+#define MATCH_STEPS_MAX 4096u
+
+static long text_match_step(__u32 idx, void *arg)
+{
+	struct text_match *match = arg;
+	char c = match->pattern[match->p & (FPL_TEST_TEXT - 1)];
+	char have = match->text[match->t & (FPL_FIELD_TEXT_MAX - 1)];
+
+	if (c == '*' && !match->is_plain) {
+		match->behind_star = ++match->p;
+		match->star_t = match->t;
+		return 0;
+	}
+	if (!have && !c) {
+		match->is_match = 1;
+		return 1;
+	}
+	if (have && (c == have || (c == '?' && !match->is_plain))) {
+		match->t++;
+		match->p++;
+		return 0;
+	}
+	/* the star takes one byte more, if there is one */
+	if (!match->behind_star || !have)
+		return 1;
+	match->t = ++match->star_t;
+	match->p = match->behind_star;
+	return 0;
+}
+
+static __always_inline int text_test(const void *record, const struct fpl_test *test,
+				     const struct fpl_source *source, char *buffer,
+				     struct fpl_counters *count)
+{
+	struct text_match match = {
+		.text = buffer,
+		.pattern = source->texts[test->value & (FPL_TESTS_MAX - 1)],
+		.is_plain = test->op != FPL_TEST_MATCH,
+	};
+
+	if (!field_text(record, test, buffer)) {
+		count->texts_unread++;
+		return 0;
+	}
+	bpf_loop(MATCH_STEPS_MAX, text_match_step, &match, 0);
+	return match.is_match == (test->op != FPL_TEST_NE);
+}
+
+static __always_inline int number_test(const void *record, const struct fpl_test *test)
+{
+	__u64 have = field_number(record, test->off, test->size, test->kind);
+	int is_signed = test->kind == FPL_FIELD_SIGNED;
+	int is_less = is_signed ? (__s64)have < (__s64)test->value : have < test->value;
+
+	switch (test->op) {
+	case FPL_TEST_EQ:
+		return have == test->value;
+	case FPL_TEST_NE:
+		return have != test->value;
+	case FPL_TEST_LT:
+		return is_less;
+	case FPL_TEST_LE:
+		return is_less || have == test->value;
+	case FPL_TEST_GT:
+		return !is_less && have != test->value;
+	case FPL_TEST_GE:
+		return !is_less;
+	default:
+		return (have & test->value) != 0;
+	}
+}
+
+struct event_filter {
+	const void *record;
+	const struct fpl_source *source;
+	struct fpl_counters *count;
+	char *buffer;
+	__u32 next; /* test, or how the filter ended */
+};
+
+static long event_test(__u32 idx, void *arg)
+{
+	struct event_filter *filter = arg;
+	const struct fpl_test *test;
+	int is_true;
+
+	if (filter->next >= FPL_TESTS_MAX)
+		return 1;
+	test = &filter->source->tests[filter->next & (FPL_TESTS_MAX - 1)];
+	is_true = test->kind >= FPL_FIELD_TEXT ? text_test(filter->record, test, filter->source,
+							   filter->buffer, filter->count)
+					       : number_test(filter->record, test);
+	filter->next = is_true ? test->yes : test->no;
+	return 0;
+}
+
+/* Does the record pass the source's filter? */
+static __always_inline int event_passes(const struct moment *moment, struct fpl_scratch *s,
+					struct fpl_counters *count)
+{
+	struct event_filter filter = {
+		.record = moment->ctx,
+		.source = moment->event,
+		.count = count,
+		.buffer = (char *)s->frames, /* no frame is there yet */
+	};
+
+	if (!moment->event->nr_tests)
+		return 1;
+	bpf_loop(FPL_TESTS_MAX, event_test, &filter, 0);
+	return filter.next == FPL_TEST_PASS;
+}
+
+/* Is it the turn of this event, of those that pass? */
+static __always_inline int event_is_due(const struct moment *moment, struct fpl_counters *count)
+{
+	__u32 every = moment->event->every;
+
+	return every < 2 || ++count->passed[moment->source & (FPL_SOURCES_MAX - 1)] % every == 0;
+}
+
+/* Weight of a sample of the event. */
+static __always_inline __u64 event_weight(const struct moment *moment)
+{
+	const struct fpl_field *field = &moment->event->weight;
+	__u64 value;
+
+	if (field->kind == FPL_FIELD_NONE)
+		return moment->weight;
+	value = field_number(moment->ctx, field->off, field->size, field->kind);
+	if (field->kind == FPL_FIELD_SIGNED && (__s64)value < 0)
+		return 0;
+	return value * moment->weight;
+}
