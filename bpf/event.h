@@ -108,6 +108,7 @@ static long text_match_step(__u32 idx, void *arg)
 	return 0;
 }
 
+/* -1: the text could not be read. */
 static __always_inline int text_test(const void *record, const struct fpl_test *test,
 				     const struct fpl_source *source, char *buffer,
 				     struct fpl_counters *count)
@@ -120,7 +121,7 @@ static __always_inline int text_test(const void *record, const struct fpl_test *
 
 	if (!field_text(record, test, buffer)) {
 		count->texts_unread++;
-		return 0;
+		return -1;
 	}
 	bpf_loop(MATCH_STEPS_MAX, text_match_step, &match, 0);
 	return match.is_match == (test->op != FPL_TEST_NE);
@@ -170,7 +171,8 @@ static long event_test(__u32 idx, void *arg)
 	is_true = test->kind >= FPL_FIELD_TEXT ? text_test(filter->record, test, filter->source,
 							   filter->buffer, filter->count)
 					       : number_test(filter->record, test);
-	filter->next = is_true ? test->yes : test->no;
+	/* what could not be read passes no filter, not even one with a ! */
+	filter->next = is_true < 0 ? FPL_TEST_FAIL : is_true ? test->yes : test->no;
 	return 0;
 }
 
@@ -191,12 +193,20 @@ static __always_inline int event_passes(const struct moment *moment, struct fpl_
 	return filter.next == FPL_TEST_PASS;
 }
 
-/* Is it the turn of this event, of those that pass? */
-static __always_inline int event_is_due(const struct moment *moment, struct fpl_counters *count)
+/* Does the event pass its filter, and is it its turn under -c? Counts the event that does not. */
+static __always_inline int event_is_sampled(const struct moment *moment, struct fpl_scratch *s,
+					    struct fpl_counters *count)
 {
 	__u32 every = moment->event->every;
 
-	return every < 2 || ++count->passed[moment->source & (FPL_SOURCES_MAX - 1)] % every == 0;
+	if (!event_passes(moment, s, count)) {
+		count->filtered++;
+		return 0;
+	}
+	if (every < 2 || ++count->passed[moment->source & (FPL_SOURCES_MAX - 1)] % every == 0)
+		return 1;
+	count->fired--; /* a perf event does not fire for what it only counts, either */
+	return 0;
 }
 
 /* Weight of a sample of the event. */

@@ -107,6 +107,17 @@ static __always_inline void deep_note(const struct fpl_walk *walk, struct fpl_co
 		count->deep_cut++;
 }
 
+/* Note in the sample and the counters what the walk has found. */
+static __always_inline void user_stack_note(struct fpl_scratch *s, struct fpl_counters *count)
+{
+	s->sample.nr_user = (__u16)s->walk.nr_frames;
+	s->sample.stop = s->walk.stop;
+	s->sample.elided = s->walk.elided;
+	count->frames += s->walk.elided;
+	if (s->walk.deep != WALK_DEEP_NONE)
+		deep_note(&s->walk, count);
+}
+
 /* Send the sample as a snapshot, to be walked on in userspace, or count it. */
 static __always_inline void sample_end(const struct moment *moment, struct task_struct *task,
 				       struct fpl_scratch *s, struct fpl_counters *count,
@@ -167,14 +178,8 @@ static __always_inline int sample_take(const struct moment *moment, struct fpl_c
 		count->filtered++;
 		return 0;
 	}
-	if (moment->event && !event_passes(moment, s, count)) {
-		count->filtered++;
+	if (moment->event && !event_is_sampled(moment, s, count))
 		return 0;
-	}
-	if (moment->event && !event_is_due(moment, count)) {
-		count->fired--; /* as an event that a perf event counts, and does not sample */
-		return 0;
-	}
 	sample_begin(s, moment, start_ns, pid_tgid);
 
 	__u32 flags = (has_user ? 0 : FPL_SAMPLE_KTHREAD) | (in_kernel ? FPL_SAMPLE_KERNEL : 0);
@@ -182,12 +187,7 @@ static __always_inline int sample_take(const struct moment *moment, struct fpl_c
 
 	if (want_user) {
 		result = user_stack(moment, task, s, recent);
-		s->sample.nr_user = (__u16)s->walk.nr_frames;
-		s->sample.stop = s->walk.stop;
-		s->sample.elided = s->walk.elided;
-		count->frames += s->walk.elided;
-		if (s->walk.deep != WALK_DEEP_NONE)
-			deep_note(&s->walk, count);
+		user_stack_note(s, count);
 	}
 	if (want_kernel)
 		kernel_stack(moment, s);

@@ -522,7 +522,7 @@ struct fpl_config {
 };
 _Static_assert(sizeof(struct fpl_config) == 72, "fpl_config is map ABI");
 
-/* What a field of a tracepoint's record is. Texts end with a zero byte, or with their room. */
+/* Kinds of fields of a tracepoint's record. Texts end with a zero byte, or with their room. */
 enum fpl_field_kind {
 	FPL_FIELD_NONE,
 	FPL_FIELD_UNSIGNED,
@@ -551,7 +551,7 @@ enum fpl_test_op {
 	FPL_TEST_MATCH, /* of a text: does it match a pattern with * and ?, as file names do? */
 };
 
-/* Where a filter ends; else yes and no are numbers of tests behind this one. */
+/* The filter ends so; else yes and no are numbers of tests behind this one. */
 #define FPL_TEST_PASS 254u
 #define FPL_TEST_FAIL 255u
 
@@ -621,7 +621,7 @@ struct fpl_counters {
 	__u64 deep_refused; /* samples not walked beyond it: too many were that deep, the time was
 			       used up */
 	__u64 deep_cut;	    /* for which one walk took too long */
-	__u64 texts_unread; /* texts of events that could not be read: they match nothing */
+	__u64 texts_unread; /* texts of events that could not be read: they pass no filter */
 	__u64 passed[FPL_SOURCES_MAX]; /* events that passed the filters, by source, where -c asks
 					*/
 };

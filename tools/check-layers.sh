@@ -38,6 +38,7 @@ allow src/obj     'obj/|base/|bpf/shared\.h'
 allow unwind      'unwind/|obj/|base/|bpf/'
 allow symbolize   'symbolize/|obj/|base/|bpf/shared\.h'
 allow src/proc    'proc/|obj/|base/|bpf/shared\.h'
+allow src/source  'source/|base/|bpf/shared\.h'
 allow src/recording 'recording/|base/|bpf/shared\.h'
 allow src/parse   'parse/|unwind/|symbolize/|obj/|base/|bpf/shared\.h'
 allow src/profile "profile/|parse/|proc/|unwind/|$answers|obj/|base/|bpf/"

@@ -141,7 +141,7 @@ static void cleanup_dir(DIR **dir)
 		closedir(*dir);
 }
 
-/* The folder @name in @fd, to be listed; NULL: it is none. */
+/* Open the folder @name in @fd, to list it; NULL: it cannot be. */
 static DIR *open_folder(int fd, const char *name)
 {
 	int at = openat(fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);

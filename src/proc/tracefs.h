@@ -23,7 +23,7 @@ FPL_MUST_CHECK int tracefs_open(int *ret, struct fpl_err *err);
 /* May @name be a category's or a tracepoint's? It becomes a part of a path. */
 bool tracefs_is_name(const char *name);
 
-/* The number of a tracepoint, for perf_event_attr.config. Errors: -ENOENT there is none;
+/* The number of a tracepoint, for perf_event_attr.config. Errors: -ENOENT no such tracepoint;
  * -EACCES. */
 FPL_MUST_CHECK int tracefs_event_id(int fd, const char *category, const char *name, uint64_t *ret,
 				    struct fpl_err *err);

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The fields of a tracepoint's record, from the text of its format file in tracefs. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "bpf/shared.h"
+
+#define EVENT_FIELDS_MAX 128u /* the kernel's largest record has some 60 */
+
+struct event_field {
+	const char *type, *name; /* in event_format.text; type with its stars and brackets */
+	struct fpl_field field;	 /* kind FPL_FIELD_NONE: neither a number nor a text */
+};
+
+struct event_format {
+	char *text; /* owned */
+	struct event_field fields[EVENT_FIELDS_MAX];
+	size_t nr;
+};
+
+/*
+ * Parse the text of the format file of a tracepoint of @category. The common fields, which programs
+ * cannot read, are left out. Fields of system calls have the size of their C type: each is the
+ * argument as its register has it. Errors: -EINVAL, with the line; -ENOMEM.
+ */
+FPL_MUST_CHECK int event_format_parse(const char *text, const char *category,
+				      struct event_format *ret, struct fpl_err *err);
+void event_format_fini(struct event_format *format);
+
+/* NULL: there is no such field. */
+const struct event_field *event_format_find(const struct event_format *format, const char *name,
+					    size_t len);
