@@ -41,10 +41,10 @@ allow src/proc    'proc/|obj/|base/|bpf/shared\.h'
 allow src/source  'source/|base/|bpf/shared\.h'
 allow src/recording 'recording/|base/|bpf/shared\.h'
 allow src/parse   'parse/|unwind/|symbolize/|obj/|base/|bpf/shared\.h'
-allow src/profile "profile/|parse/|proc/|unwind/|$answers|obj/|base/|bpf/"
+allow src/profile "profile/|source/|parse/|proc/|unwind/|$answers|obj/|base/|bpf/"
 allow src/verify  'verify/|unwind/|obj/|base/|bpf/'
 allow src/judge   'judge/|naming/|verify/|profile/|parse/|proc/|unwind/|obj/|base/|bpf/shared\.h'
-allow src/doctor  'doctor/|view/|profile/|parse/|proc/|unwind/|obj/|base/|bpf/shared\.h'
+allow src/doctor  'doctor/|view/|profile/|source/|parse/|proc/|unwind/|obj/|base/|bpf/shared\.h'
 # kallsyms are the kernel's, whose names are demangled here
 allow src/naming  "naming/|view/|recording/|profile/|parse/|$answers|symbolize/(kallsyms|demangle)\.h|obj/|base/|bpf/shared\.h"
 allow src/annotate "annotate/|naming/|view/|recording/|parse/|$answers|obj/|base/|bpf/shared\.h"
@@ -55,8 +55,8 @@ allow src/diff    'diff/|picture/|view/|recording/|base/|bpf/shared\.h'
 allow src/compare "compare/|naming/|format/|view/|recording/|profile/|$answers|base/|bpf/shared\.h"
 allow src/report  'report/|compare/|naming/|format/|view/|recording/|profile/|base/|bpf/shared\.h'
 allow src/top     'top/|naming/|view/|recording/|profile/|base/|bpf/shared\.h'
-allow src/cli     'cli/|annotate/|top/|judge/|verify/|report/|compare/|naming/|diff/|format/|picture/|view/|recording/|doctor/|profile/|parse/|proc/|unwind/|obj/|base/|bpf/shared\.h'
-allow src/manual  'manual/|cli/|format/|profile/|base/'
+allow src/cli     'cli/|annotate/|top/|judge/|verify/|report/|compare/|naming/|diff/|format/|picture/|view/|recording/|doctor/|profile/|source/|parse/|proc/|unwind/|obj/|base/|bpf/shared\.h'
+allow src/manual  'manual/|cli/|format/|profile/|source/|base/'
 
 # Includes do not show every way up: a callback lets a folder call into one that lies above it. Structs of function
 # pointers, and functions that take one, by name; the folders above that fill them; and why they may.

@@ -9,16 +9,7 @@
 #include "base/output_file.h"
 #include "cli/cli.h"
 #include "cli/verbs.h"
-#include "profile/events.h"
-
-static const struct {
-	const char *name, *what;
-	enum engine_event event;
-} events[] = {
-	{ "cpu-cycles", "cycles of a CPU that is not halted, by its counter",
-	  ENGINE_EVENT_CPU_CYCLES },
-	{ "cpu-clock", "time of a CPU, by a timer of the kernel", ENGINE_EVENT_CPU_CLOCK },
-};
+#include "profile/source.h"
 
 static const struct argp_option options_list[] = {
 	{ NULL, 'h', NULL, OPTION_HIDDEN, NULL, -1 },
@@ -64,10 +55,14 @@ int cmd_list(int argc, char **argv)
 {
 	if (argp_parse(&list_argp, argc, argv, 0, NULL, NULL))
 		return CLI_EXIT_USAGE;
-	printf("%-11s %-22s %s\n", "EVENT", "SAMPLED HERE", "WHAT");
-	for (size_t i = 0; i < ARRAY_SIZE(events); i++)
-		printf("%-11s %-22s %s\n", events[i].name, answer_of(events_try(events[i].event)),
-		       events[i].what);
+	printf("%-23s %-22s %s\n", "EVENT", "SAMPLED HERE", "WHAT");
+	for (size_t i = 0; i < source_words_nr; i++) {
+		const struct source_word *word = &source_words[i];
+		const struct source_spec spec = source_spec_of(word);
+
+		printf("%-23s %-22s %s%s%s\n", word->name, answer_of(source_try(&spec)), word->what,
+		       word->alias ? "; or " : "", word->alias ? word->alias : "");
+	}
 
 	int error = output_stream_error(stdout);
 

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <limits.h>
+#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,11 +14,14 @@
 #include "bpf/shared.h"
 #include "cli/cli.h"
 #include "cli/parse.h"
-#include "profile/events.h"
+#include "profile/source.h"
 
 /* With -F max: where it begins, and the overhead in per cent. */
 #define FIRST_HZ	     4999u
 #define MAX_OVERHEAD_PERCENT 10
+
+/* One sample in at most so many events. */
+#define EVENTS_MAX 1000000000u
 
 /* Keys of options without a letter. */
 enum {
@@ -41,13 +45,14 @@ enum {
 
 static const struct argp_option options_list[] = {
 	{ .doc = "What to sample:", .group = 1 },
-	{ "event", 'e', "cpu-cycles|cpu-clock", 0,
-	  "cpu-cycles, cpu-clock or cycles (default): the clock where there is no PMU; with :u or :k only what user mode or the kernel runs",
+	{ "event", 'e', "EVENT", 0,
+	  "What to sample, as perf names it (fpless list): cpu-cycles, cpu-clock, cycles (default: the clock where there is no PMU), page-faults, context-switches; with :u or :k only in user mode or in the kernel",
 	  1 },
 	{ "frequency", 'F', "HZ|max", 0,
-	  "Samples per second and CPU (default 99); max: what the kernel allows, and --max-overhead (10)",
+	  "Of a clock: samples per second and CPU (default 99); max: what the kernel allows, and --max-overhead (10)",
 	  1 },
-	{ "period", 'c', "NS", 0, "Sample every NS nanoseconds of the CPU clock", 1 },
+	{ "period", 'c', "N", 0,
+	  "Sample one in N events (default: each); of the CPU clock every N nanoseconds", 1 },
 	{ "max-overhead", KEY_MAX_OVERHEAD, "PCT", 0,
 	  "Sample less often if fpless costs more than PCT per cent of the targets' CPU time (of one CPU at least)",
 	  1 },
@@ -108,50 +113,26 @@ struct parsing {
 	struct sampling_options *options;
 	bool user, kernel;
 	bool has_hz, is_hz_max;	   /* -F; it is max */
-	bool wants_cycles;	   /* -e */
+	bool has_event;		   /* -e */
+	const char *period_word;   /* -c; NULL: not given */
 	const char *duration_word; /* a number of its own; NULL: none yet */
 };
 
 /* End the process with one line and CLI_EXIT_USAGE. */
 #define refuse(state, ...) argp_failure(state, CLI_EXIT_USAGE, 0, __VA_ARGS__)
 
-/* u and k behind a colon: both are all. */
-static bool parse_event_modes(const char *modes, struct sampling_options *options)
-{
-	bool user = strchr(modes, 'u'), kernel = strchr(modes, 'k');
-
-	options->exclude_user = !user;
-	options->exclude_kernel = !kernel;
-	return *modes && !modes[strspn(modes, "uk")];
-}
-
 static void parse_event(const char *arg, struct parsing *parsing, struct argp_state *state)
 {
-	static const struct {
-		const char *name;
-		enum engine_event event;
-	} events[] = {
-		{ "cpu-cycles", ENGINE_EVENT_CPU_CYCLES },
-		{ "cycles", ENGINE_EVENT_AUTO },
-		{ "cpu-clock", ENGINE_EVENT_CPU_CLOCK },
-	};
 	struct sampling_options *options = parsing->options;
-	size_t len = strcspn(arg, ":"), i = 0;
+	char before[SOURCE_NAME_MAX];
+	struct fpl_err err = { 0 };
 
-	while (i < ARRAY_SIZE(events) &&
-	       (strlen(events[i].name) != len || strncmp(events[i].name, arg, len) != 0))
-		i++;
-	if (i == ARRAY_SIZE(events))
-		refuse(state, "-e %s: expected cpu-cycles or cpu-clock", arg);
-	if (strpbrk(arg + len, "pP"))
-		refuse(state,
-		       "-e %s: precise events are not sampled: their pc is of another moment than the registers that stacks are walked by: use -e %s",
-		       arg, events[i].name);
-	options->exclude_user = options->exclude_kernel = false;
-	if (arg[len] && !parse_event_modes(arg + len + 1, options))
-		refuse(state, "-e %s: expected u or k behind the colon", arg);
-	options->event = events[i].event;
-	parsing->wants_cycles = options->event != ENGINE_EVENT_CPU_CLOCK;
+	memcpy(before, options->source.name, sizeof(before));
+	if (source_spec_parse(arg, &options->source, &err))
+		refuse(state, "-e %s", err.msg);
+	if (parsing->has_event && strcmp(before, options->source.name) != 0)
+		refuse(state, "-e %s: one event a run: -e %s is given, too", arg, before);
+	parsing->has_event = true;
 }
 
 static void parse_frequency(const char *arg, struct parsing *parsing, struct argp_state *state)
@@ -197,12 +178,6 @@ static bool parse_number_option(int key, const char *arg, struct sampling_option
 	uint64_t value = 0;
 
 	switch (key) {
-	case 'c':
-		if (!parse_number(arg, NS_PER_S / ENGINE_HZ_MAX, NS_PER_S, &options->period_ns))
-			refuse(state,
-			       "-c %s: expected nanoseconds from 10000 (100000 Hz) to 1000000000 (1 Hz)",
-			       arg);
-		break;
 	case 'd':
 		if (!parse_seconds(arg, &options->duration_ms))
 			refuse(state, "-d %s: expected seconds above 0, or 500ms, 1m", arg);
@@ -358,22 +333,56 @@ static void parse_word(char *arg, struct parsing *parsing, struct argp_state *st
 	parsing->duration_word = arg;
 }
 
+/* -c of a clock: nanoseconds. */
+static void check_clock_period(const struct parsing *parsing, struct argp_state *state)
+{
+	struct sampling_options *options = parsing->options;
+
+	if (parsing->has_hz)
+		refuse(state, "-F and -c exclude each other");
+	if (parsing->has_event && options->source.perf_type == PERF_TYPE_HARDWARE)
+		refuse(state, "-c: nanoseconds of cpu-clock: cycles take -F");
+	if (!parse_number(parsing->period_word, NS_PER_S / ENGINE_HZ_MAX, NS_PER_S,
+			  &options->period))
+		refuse(state,
+		       "-c %s: expected nanoseconds from 10000 (100000 Hz) to 1000000000 (1 Hz)",
+		       parsing->period_word);
+	if (!parsing->has_event)
+		options->source = source_spec_cpu_clock();
+	options->hz = NS_PER_S / options->period;
+}
+
+/* Events have no frequency. */
+static void check_event_rate(const struct parsing *parsing, struct argp_state *state)
+{
+	struct sampling_options *options = parsing->options;
+	const char *name = options->source.name, *word = parsing->period_word;
+
+	if (parsing->has_hz)
+		refuse(state, "-F: is for clocks: of %s, -c N samples one in N", name);
+	if (options->max_overhead > 0)
+		refuse(state,
+		       "--max-overhead: lowers the frequency of a clock: of %s, -c N samples one in N",
+		       name);
+	if (word && !parse_number(word, 1, EVENTS_MAX, &options->period))
+		refuse(state, "-c %s: expected 1 to %u: one in so many %s is sampled", word,
+		       EVENTS_MAX, name);
+}
+
 /* One of -F and -c, and what -F max is here. */
 static void check_rate(struct parsing *parsing, struct argp_state *state)
 {
 	struct sampling_options *options = parsing->options;
 
-	if (options->period_ns && parsing->has_hz)
-		refuse(state, "-F and -c exclude each other");
-	if (options->period_ns && parsing->wants_cycles)
-		refuse(state, "-c: nanoseconds of cpu-clock: cycles take -F");
-	if (options->period_ns) {
-		options->event = ENGINE_EVENT_CPU_CLOCK;
-		options->hz = NS_PER_S / options->period_ns;
+	if (options->source.class != SOURCE_CLOCK) {
+		check_event_rate(parsing, state);
+		return;
 	}
+	if (parsing->period_word)
+		check_clock_period(parsing, state);
 	if (!parsing->is_hz_max)
 		return;
-	options->max_hz = events_max_hz();
+	options->max_hz = source_max_hz();
 	if (!options->max_hz || options->max_hz > ENGINE_HZ_MAX)
 		options->max_hz = ENGINE_HZ_MAX;
 	options->hz = options->max_hz < FIRST_HZ ? options->max_hz : FIRST_HZ;
@@ -417,6 +426,9 @@ static bool parse_word_option(int key, char *arg, struct parsing *parsing, struc
 		return true;
 	case 'F':
 		parse_frequency(arg, parsing, state);
+		return true;
+	case 'c':
+		parsing->period_word = arg;
 		return true;
 	case KEY_UNWIND:
 		parse_unwind(arg, options, state);
@@ -487,6 +499,7 @@ const struct argp sampling_argp = {
 void sampling_options_init(struct sampling_options *options)
 {
 	*options = (struct sampling_options){
+		.source = source_spec_default(),
 		.hz = 99,
 		.max_depth = 1024,
 		.root_depth = 256,
@@ -510,13 +523,13 @@ void sampling_options_to_engine(const struct sampling_options *options, struct e
 		.keep_command = options->keep_command,
 		.command_off_terminal = options->command_off_terminal,
 		.command_stdout_to_stderr = output_options_use_stdout(&options->output),
-		.event = options->event,
+		.source = options->source,
 		.unwind = options->unwind,
 		.hz = options->hz,
 		.max_hz = options->max_hz,
-		.period_ns = options->period_ns,
-		.exclude_user = options->exclude_user,
-		.exclude_kernel = options->exclude_kernel,
+		.period = options->period,
+		.exclude_user = options->source.exclude_user,
+		.exclude_kernel = options->source.exclude_kernel,
 		.max_overhead = options->max_overhead,
 		.duration_ms = options->duration_ms,
 		.delay_ms = options->delay_ms,

@@ -14,17 +14,17 @@
 #include "cli/target_options.h"
 #include "profile/engine.h"
 #include "recording/filter.h"
+#include "source/source_spec.h"
 
 struct sampling_options {
 	/* what to sample */
 	struct target_options target;
 	char **command; /* borrowed from argv, NULL-terminated; NULL: none */
 
-	enum engine_event event;
-	bool exclude_user, exclude_kernel; /* -e EVENT:k, -e EVENT:u */
-	uint64_t hz;
+	struct source_spec source;
+	uint64_t hz;	      /* of a clock */
 	uint64_t max_hz;      /* -F max: what the kernel allows, from hz on; 0: not given */
-	uint64_t period_ns;   /* -c; 0: by hz */
+	uint64_t period;      /* -c, in the source's unit; 0: of a clock by hz, else each event */
 	uint64_t duration_ms; /* 0: until Ctrl-C or the command's end */
 	uint64_t delay_ms;
 	double max_overhead; /* per cent; 0: no limit */

@@ -61,6 +61,23 @@ static void cleanup_names(struct names *names)
 	names_fini(names);
 }
 
+static void say_nothing_shown(const struct profile *profile, const struct sampling_options *options)
+{
+	const struct profile_source *source = &profile->source;
+
+	if (options->stacks.focus || options->stacks.ignore)
+		fpl_log(FPL_LOG_ERROR, "no samples: --focus and --ignore exclude them all, or "
+				       "there were none");
+	else if (profile_source_is_clock(source))
+		fpl_log(FPL_LOG_ERROR, "no samples: the target was not on a CPU, or too briefly");
+	else if (source->period > 1)
+		fpl_log(FPL_LOG_ERROR,
+			"no samples: the target had too few %s: one in %" PRIu64 " is sampled (-c)",
+			source->name, source->period);
+	else
+		fpl_log(FPL_LOG_ERROR, "no samples: the target had no %s", source->name);
+}
+
 /* Exit code of the run, once everything is written. */
 static int judge(const struct profile *profile, const struct sampling_options *options,
 		 uint64_t shown)
@@ -77,10 +94,7 @@ static int judge(const struct profile *profile, const struct sampling_options *o
 		return CLI_EXIT_STRICT;
 	}
 	if (!shown) {
-		fpl_log(FPL_LOG_ERROR, "%s",
-			options->stacks.focus || options->stacks.ignore
-				? "no samples: --focus and --ignore exclude them all, or there were none"
-				: "no samples: the target was not on a CPU, or too briefly");
+		say_nothing_shown(profile, options);
 		return CLI_EXIT_NO_SAMPLES;
 	}
 	return CLI_EXIT_OK;

@@ -155,11 +155,11 @@ void compare_text_write(FILE *to, const struct comparison *comparison)
 {
 	const struct profile *profile = comparison->names->profile;
 
-	fprintf(to,
-		"%" PRIu64 " of %" PRIu64 " samples judged: %s at %" PRIu64
-		" Hz, %.1f s, %u CPUs\n",
-		comparison->judged, comparison->shown, profile->event, profile->hz,
-		(double)profile->duration_ns / 1e9, profile->nr_cpus);
+	fprintf(to, "%" PRIu64 " of %" PRIu64 " samples judged: %s", comparison->judged,
+		comparison->shown, profile->source.name);
+	if (profile_source_is_clock(&profile->source))
+		fprintf(to, " at %" PRIu64 " Hz", profile->source.hz);
+	fprintf(to, ", %.1f s, %u CPUs\n", (double)profile->duration_ns / 1e9, profile->nr_cpus);
 	write_classes(to, comparison);
 	write_frames(to, comparison);
 	write_programs(to, comparison);

@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "proc/host.h"
 #include "profile/features.h"
+#include "source/source_spec.h"
 
 /* X(name, text) */
 #define CHECK_VERDICT_LIST(X)                                           \
@@ -51,9 +52,9 @@ struct probes {
 
 /* A run of the profiler on itself. */
 struct trial {
-	int code;	   /* 0, or what engine_run returned */
-	char said[380];	   /* its message */
-	const char *event; /* "cpu-clock" or "cpu-cycles" */
+	int code;		     /* 0, or what engine_run returned */
+	char said[380];		     /* its message */
+	char event[SOURCE_NAME_MAX]; /* "cpu-clock" or "cpu-cycles" */
 	uint64_t hz;
 	uint64_t nr_samples; /* of a thread that was kept busy */
 	uint64_t nr_complete;

@@ -10,20 +10,21 @@
 #include "doctor/checkup.h"
 #include "parse/parser.h"
 #include "profile/engine.h"
-#include "profile/events.h"
 #include "profile/kernel_side.h"
+#include "profile/source.h"
 
 #define TRIAL_MS 250
 #define TRIAL_HZ 199 /* some 50 samples of one thread */
 
 void checkup_probe(struct probes *ret)
 {
+	struct source_spec clock = source_spec_cpu_clock(), cycles = source_spec_default();
 	struct kernel_side_object object = { 0 };
 
 	*ret = (struct probes){ 0 };
 	features_probe(&ret->features);
-	ret->clock = events_try(ENGINE_EVENT_CPU_CLOCK);
-	ret->cycles = events_try(ENGINE_EVENT_CPU_CYCLES);
+	ret->clock = source_try(&clock);
+	ret->cycles = source_try(&cycles);
 	ret->object.error = kernel_side_object(&object);
 	ret->object.version = object.version;
 	ret->object.wanted_version = FPL_SHARED_VERSION;
@@ -60,6 +61,7 @@ void checkup_try(const struct host *host, struct trial *ret)
 		.target = ENGINE_TARGET_PIDS,
 		.pids = &self,
 		.nr_pids = 1,
+		.source = source_spec_default(),
 		.hz = rate >= 1 && rate < TRIAL_HZ ? (uint64_t)rate : TRIAL_HZ,
 		.duration_ms = TRIAL_MS,
 		.max_depth = FPL_DEPTH_MAX,
@@ -84,7 +86,7 @@ void checkup_try(const struct host *host, struct trial *ret)
 		snprintf(trial.said, sizeof(trial.said), "%s",
 			 err.msg[0] ? err.msg : strerror(-trial.code));
 	} else {
-		trial.event = profile.event;
+		memcpy(trial.event, profile.source.name, sizeof(trial.event));
 		trial.startup_ms = profile.startup_ms;
 		count_samples(&profile, &trial);
 		profile_fini(&profile);

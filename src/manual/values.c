@@ -7,15 +7,21 @@
 #include "base/cleanup.h"
 #include "format/formats.h"
 #include "profile/profile.h"
+#include "source/source_spec.h"
 
 static const struct {
 	const char *word; /* in --help */
 	enum value_kind kind;
 } known[] = {
-	{ "FILE", VALUE_FILE },	  { "DIR", VALUE_FOLDER },
-	{ "PATH", VALUE_FOLDER }, { "PID[,PID...]", VALUE_PIDS },
-	{ "PID", VALUE_PIDS },	  { "UID|NAME", VALUE_USER },
-	{ "FORMAT", VALUE_WORD }, { "LABEL[,LABEL...]", VALUE_WORDS },
+	{ "FILE", VALUE_FILE },
+	{ "DIR", VALUE_FOLDER },
+	{ "PATH", VALUE_FOLDER },
+	{ "PID[,PID...]", VALUE_PIDS },
+	{ "PID", VALUE_PIDS },
+	{ "UID|NAME", VALUE_USER },
+	{ "FORMAT", VALUE_WORD },
+	{ "EVENT", VALUE_WORD },
+	{ "LABEL[,LABEL...]", VALUE_WORDS },
 };
 
 static void add_word(struct value *value, const char *word)
@@ -25,8 +31,25 @@ static void add_word(struct value *value, const char *word)
 	snprintf(value->words + len, sizeof(value->words) - len, "%s%s", len ? " " : "", word);
 }
 
+/* Those that this machine may have: the CPU's counters are listed by fpless list. */
+static void add_events(struct value *value)
+{
+	add_word(value, "cycles");
+	for (size_t i = 0; i < source_words_nr; i++) {
+		if (source_words[i].class == SOURCE_HARDWARE)
+			continue;
+		add_word(value, source_words[i].name);
+		if (source_words[i].alias)
+			add_word(value, source_words[i].alias);
+	}
+}
+
 static void add_words(const char *arg, struct value *value)
 {
+	if (!strcmp(arg, "EVENT")) {
+		add_events(value);
+		return;
+	}
 	if (!strncmp(arg, "LABEL", 5)) {
 #define X(name, word) add_word(value, word);
 		PROFILE_LABEL_LIST(X)

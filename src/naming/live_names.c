@@ -15,7 +15,7 @@ int live_names_init(struct live_names *ret, const struct live_names_options *opt
 	int code;
 
 	*ret = (struct live_names){
-		.live = { .event = "", .user = options->user, .kernel = true, .by = options->by },
+		.live = { .user = options->user, .kernel = true, .by = options->by },
 	};
 	namer.is_live = true;
 	code = namer_create(&namer, &ret->namer, err);

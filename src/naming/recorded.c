@@ -49,14 +49,19 @@ static int add_run(struct recorder *recorder)
 {
 	const struct profile *profile = recorder->names->profile;
 	struct recording *ret = recorder->recording;
-	int err = recording_add_text(ret, profile->event, &ret->event);
+	const struct profile_source *source = &profile->source;
+	int err = recording_add_text(ret, source->name, &ret->event);
 
+	if (!err)
+		err = recording_add_text(ret, source->type, &ret->weight_type);
+	if (!err)
+		err = recording_add_text(ret, source->unit, &ret->weight_unit);
 	if (!err)
 		err = recording_add_text(ret, profile->kernel_release, &ret->kernel);
 	for (char **arg = profile->argv; !err && arg && *arg; arg++)
 		err = recording_add_arg(ret, *arg);
-	ret->hz = profile->hz;
-	ret->period = profile->period_ns;
+	ret->hz = source->hz;
+	ret->period = source->period;
 	ret->start_unix_ns = profile->start_unix_ns;
 	ret->duration_ns = profile->duration_ns;
 	ret->nr_cpus = profile->nr_cpus;

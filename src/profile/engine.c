@@ -51,7 +51,11 @@
 
 static int check_options(const struct engine_options *o, struct fpl_err *err)
 {
-	if (o->hz < 1 || o->hz > ENGINE_HZ_MAX)
+	bool is_clock = o->source.class == SOURCE_CLOCK;
+
+	if (!o->source.name[0])
+		return fpl_fail(err, -EINVAL, "-e: no event");
+	if (is_clock && (o->hz < 1 || o->hz > ENGINE_HZ_MAX))
 		return fpl_fail(err, -EINVAL, "-F %llu: wanted 1 to %u", (unsigned long long)o->hz,
 				ENGINE_HZ_MAX);
 	if (o->max_depth < 1 || o->max_depth > FPL_DEPTH_MAX)
@@ -63,6 +67,9 @@ static int check_options(const struct engine_options *o, struct fpl_err *err)
 	if (o->snapshot_bytes > FPL_SNAPSHOT_MAX)
 		return fpl_fail(err, -EINVAL, "--snapshot %u: at most %u", o->snapshot_bytes,
 				FPL_SNAPSHOT_MAX);
+	if (!is_clock && (o->period > UINT32_MAX || o->max_overhead > 0))
+		return fpl_fail(err, -EINVAL, "%s: -c is above %u, or --max-overhead given",
+				o->source.name, UINT32_MAX);
 	if (!(o->max_overhead >= 0 && o->max_overhead <= 100))
 		return fpl_fail(err, -EINVAL, "--max-overhead %g: wanted 0 to 100",
 				o->max_overhead);
@@ -162,7 +169,7 @@ static int enable(struct engine *engine, struct fpl_err *err)
 
 	kernel_side_open_gate(&engine->kernel);
 
-	int code = events_enable(&engine->events, err);
+	int code = source_enable(&engine->source, err);
 
 	engine->enabled_ns = clock_monotonic_ns();
 	listening_begin(&engine->listening, engine->enabled_ns, engine->timeline.start_ns,
@@ -218,8 +225,10 @@ static int idle_ms(const struct engine *engine, uint64_t until)
 /* How long the next drain is put off after one that brought @nr_records. */
 static uint64_t drain_pause_ns(const struct engine *engine, uint32_t nr_records)
 {
-	size_t nr_cpus = engine->events.cpus.nr;
-	uint64_t pause_ns = engine->events.period_ns / (nr_cpus ? nr_cpus : 1);
+	size_t nr_cpus = engine->source.cpus.nr;
+	uint64_t pause_ns = profile_source_is_clock(&engine->source.what)
+				    ? engine->source.period / (nr_cpus ? nr_cpus : 1)
+				    : 0; /* unknown: events may come in bursts */
 
 	if (pause_ns < DRAIN_PAUSE_NS || nr_records >= DRAIN_MANY)
 		pause_ns = DRAIN_PAUSE_NS;
@@ -400,12 +409,12 @@ static int run(struct engine *engine, struct profile *ret, struct fpl_err *err)
 		code = enable(engine, err);
 	if (!code && engine->command.pid)
 		code = command_release(&engine->command, engine->signal_fd, err);
-	if (!code && engine->events.is_second_best)
+	if (!code && engine->source.is_second_best)
 		fpl_log(FPL_LOG_DEBUG, "no cpu-cycles counter on this machine: sampling %s",
-			engine->events.name);
+			engine->source.what.name);
 	if (!code)
 		code = loop(engine, err);
-	events_disable(&engine->events);
+	source_disable(&engine->source);
 	engine->disabled_ns = clock_monotonic_ns();
 	kernel_side_close_gate(&engine->kernel);
 	if (code)

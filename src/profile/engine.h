@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "proc/cpu_list.h"
 #include "profile/profile.h"
+#include "source/source_spec.h"
 
 struct privileged_helper;
 struct parser;
@@ -22,12 +23,6 @@ enum engine_target {
 	ENGINE_TARGET_ALL,  /* every process */
 	ENGINE_TARGET_PIDS, /* the processes in pids, not their children, or the threads in tids */
 	ENGINE_TARGET_COMMAND, /* command and all its descendants */
-};
-
-enum engine_event {
-	ENGINE_EVENT_AUTO, /* cpu-cycles where there is a PMU, else cpu-clock, said aloud */
-	ENGINE_EVENT_CPU_CYCLES,
-	ENGINE_EVENT_CPU_CLOCK,
 };
 
 #define ENGINE_HZ_MAX 100000u
@@ -118,16 +113,18 @@ struct engine_options {
 	 * there. */
 	bool command_off_terminal;
 
-	enum engine_event event;
+	struct source_spec source; /* its modifiers are exclude_user and exclude_kernel below */
 	enum engine_unwind unwind;
-	bool synth;	    /* with rows made from code without CFI; not with ENGINE_UNWIND_CFI */
-	uint64_t hz;	    /* samples per second and CPU, 1.. */
-	uint64_t max_hz;    /* with max_overhead: hz may rise this far; 0: it stays */
-	uint64_t period_ns; /* of the CPU clock, where hz is not exact enough; 0: by hz */
+	bool synth;	 /* with rows made from code without CFI; not with ENGINE_UNWIND_CFI */
+	uint64_t hz;	 /* of a clock: samples per second and CPU, 1.. */
+	uint64_t max_hz; /* with max_overhead: hz may rise this far; 0: it stays */
+	/* The CPU clock's in ns, where hz is not exact enough; 0: by hz. Other sources: one event
+	 * in so many is sampled, at most UINT32_MAX; 0: 1, where that is possible. */
+	uint64_t period;
 	/* No samples taken in user mode, or none taken in the kernel: they are filtered. */
 	bool exclude_user, exclude_kernel;
 	/* Per cent of the CPU time of what is profiled, and of one CPU at least, that the run may
-	 * cost: hz is lowered where it costs more. 0: no limit. */
+	 * cost: the hz of a clock is lowered where it costs more. 0: no limit. */
 	double max_overhead;
 	bool keep_command;    /* that still runs at the end goes on */
 	uint64_t duration_ms; /* 0: until a signal, or the end of the command */

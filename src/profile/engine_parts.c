@@ -91,7 +91,7 @@ static int watch_data(struct engine *engine, struct fpl_err *err)
 		code = watch(engine, compiler_fd(engine->tables.compiler), WATCH_DATA, err);
 	if (!code)
 		code = watch(engine, lookups_fd(engine->lookups), WATCH_DATA, err);
-	for (size_t i = 0; !code && i < engine->events.cpus.nr; i++)
+	for (size_t i = 0; !code && i < engine->source.cpus.nr; i++)
 		code = watch(engine, sideband_fd(engine->sideband, i), WATCH_DATA, err);
 	if (!code && engine->options->listener)
 		code = watch(engine, engine->options->listener->stop_fd, WATCH_LISTENER, err);
@@ -280,7 +280,7 @@ static void make_onlookers(struct engine *engine)
 		.comm_filter = engine->comm_filter,
 	};
 	engine->overhead.config = (struct overhead_config){
-		.events = &engine->events,
+		.source = &engine->source,
 		.kernel = &engine->kernel,
 		.limit = engine->options->max_overhead,
 		.max_hz = engine->options->max_hz,
@@ -352,7 +352,7 @@ static void *load_kernel_side(void *ctx)
 	struct engine *engine = loading->engine;
 
 	/* records are taken later, when there is who takes them */
-	loading->code = kernel_side_open(engine->options, &engine->host, engine->events.period_ns,
+	loading->code = kernel_side_open(engine->options, &engine->host, engine->source.period,
 					 collect_ring_record, &engine->collect, &engine->kernel,
 					 &loading->err);
 	return NULL;
@@ -392,10 +392,10 @@ static int check_namespaces(const struct host *host, struct fpl_err *err)
  * feature. */
 static int open_kernel(struct engine *engine, struct fpl_err *err)
 {
-	int code = events_open(engine->options, &engine->events, err);
+	int code = source_open(engine->options, &engine->source, err);
 
 	if (!code) {
-		code = sideband_open(engine->events.cpus.cpus, engine->events.cpus.nr,
+		code = sideband_open(engine->source.cpus.cpus, engine->source.cpus.nr,
 				     engine->options->by & PROFILE_BY_CGROUP, &engine->sideband,
 				     err);
 		if (code == -EINVAL) /* a field of the attributes that is not known yet */
@@ -443,7 +443,7 @@ int engine_open(struct engine *engine, struct fpl_err *err)
 	if (!code)
 		code = make_parts(engine, err);
 	if (!code)
-		code = events_attach(&engine->events, kernel_side_sampler_fd(&engine->kernel), err);
+		code = source_attach(&engine->source, kernel_side_sampler_fd(&engine->kernel), err);
 	if (!code)
 		code = set_targets(engine, err);
 	return code ? code : watch_data(engine, err);
@@ -451,9 +451,9 @@ int engine_open(struct engine *engine, struct fpl_err *err)
 
 void engine_close(struct engine *engine)
 {
-	events_disable(&engine->events);
+	source_disable(&engine->source);
 	command_end(&engine->command);
-	events_close(&engine->events);
+	source_close(&engine->source);
 	collect_fini(&engine->collect);
 	lookups_end(engine->lookups);
 	replayer_fini(&engine->replayer);

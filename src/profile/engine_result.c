@@ -78,9 +78,13 @@ static int close_books(struct engine *engine, struct profile *profile, struct fp
 		.cut = counters.deep_cut,
 		.ns = counters.deep_ns,
 	};
-	profile->books.expected = events_expected(&engine->events);
-	if (profile->books.expected > profile->books.fired)
-		profile->books.missed = profile->books.expected - profile->books.fired;
+	profile->books.expected = source_expected(&engine->source);
+	profile->books.counted = source_counted(&engine->source);
+
+	uint64_t due = profile->books.expected + profile->books.counted; /* one is 0 */
+
+	if (due > profile->books.fired)
+		profile->books.missed = due - profile->books.fired;
 	profile->books.bpf_runs = kernel_side_run_cnt(&engine->kernel);
 	if (!profile->books.bpf_runs)
 		profile->books.bpf_runs = counters.fired;
@@ -144,11 +148,9 @@ int engine_result(struct engine *engine, struct profile *profile, struct fpl_err
 	const struct engine_options *o = engine->options;
 	struct utsname uts;
 
-	profile->event = engine->events.name;
-	profile->hz = o->hz;
-	profile->period_ns = events_wanted_period_ns(o);
-	profile->hz_end =
-		engine->overhead.throttle.nr_changes ? NS_PER_S / engine->events.period_ns : o->hz;
+	profile->source = engine->source.what;
+	profile->hz_end = engine->overhead.throttle.nr_changes ? NS_PER_S / engine->source.period
+							       : profile->source.hz;
 	profile->hz_changes = engine->overhead.throttle.nr_changes;
 	profile->max_overhead = o->max_overhead;
 	profile->argv = o->argv;
@@ -166,7 +168,7 @@ int engine_result(struct engine *engine, struct profile *profile, struct fpl_err
 		profile->startup_ms =
 			(engine->enabled_ns - engine->began_ns) / NS_PER_MS - o->delay_ms;
 	}
-	profile->nr_cpus = (uint32_t)engine->events.nr_sampled;
+	profile->nr_cpus = (uint32_t)engine->source.nr_sampled;
 	if (uname(&uts) == 0)
 		memcpy(profile->kernel_release, uts.release, sizeof(profile->kernel_release));
 

@@ -17,7 +17,6 @@
 #include "profile/comm_filter.h"
 #include "profile/command.h"
 #include "profile/engine.h"
-#include "profile/events.h"
 #include "profile/kernel_side.h"
 #include "profile/listening.h"
 #include "profile/lookups.h"
@@ -25,6 +24,7 @@
 #include "profile/publisher.h"
 #include "profile/replayer.h"
 #include "profile/retirement.h"
+#include "profile/source.h"
 #include "profile/tables.h"
 #include "profile/targets.h"
 #include "profile/tracker.h"
@@ -41,7 +41,7 @@ struct engine {
 	struct host host;		      /* before rights were given up */
 	sigset_t signals;		      /* blocked when the run began */
 	struct command command;
-	struct events events;
+	struct source source;
 	struct kernel_side kernel;
 	struct sideband *sideband;
 	struct catalog *catalog;

@@ -12,7 +12,6 @@
 #include "base/err.h"
 #include "bpf/shared.h"
 #include "profile/engine.h"
-#include "profile/events.h"
 #include "profile/profile.h"
 #include "profile/publisher.h"
 

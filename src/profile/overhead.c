@@ -16,8 +16,7 @@ static struct throttle_use use_now(struct overhead *overhead, const struct fpl_c
 	uint64_t nr_samples = counters->fired - counters->idle - counters->filtered;
 
 	/* between two looks all samples have the weight of the period in force */
-	overhead->work_ns +=
-		(nr_samples - overhead->nr_samples) * overhead->config.events->period_ns;
+	overhead->work_ns += (nr_samples - overhead->nr_samples) * overhead->config.source->period;
 	overhead->nr_samples = nr_samples;
 	return (struct throttle_use){
 		.now_ns = now,
@@ -53,8 +52,8 @@ void overhead_begin(struct overhead *overhead, uint64_t now)
 {
 	const struct throttle_use use = { .now_ns = now, .own_ns = usage_cpu_ns() };
 
-	throttle_init(&overhead->throttle, overhead->config.limit,
-		      overhead->config.events->period_ns, &use);
+	throttle_init(&overhead->throttle, overhead->config.limit, overhead->config.source->period,
+		      &use);
 	if (overhead->config.max_hz)
 		overhead->throttle.wanted_ns = NS_PER_S / overhead->config.max_hz;
 }
@@ -92,10 +91,10 @@ void overhead_check(struct overhead *overhead, const struct fpl_counters *counte
 		return;
 	}
 	/* off meanwhile: no sample may have the weight of another period */
-	events_disable(overhead->config.events);
-	events_set_period(overhead->config.events, throttle->period_ns);
-	kernel_side_set_weight(overhead->config.kernel, overhead->config.events->period_ns);
-	if (events_enable(overhead->config.events, &err))
+	source_disable(overhead->config.source);
+	source_set_period(overhead->config.source, throttle->period_ns);
+	kernel_side_set_weight(overhead->config.kernel, overhead->config.source->period);
+	if (source_enable(overhead->config.source, &err))
 		fpl_log(FPL_LOG_WARN, "%s", err.msg);
 	say(throttle, throttle->period_ns > before_ns);
 }

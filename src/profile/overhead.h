@@ -7,17 +7,17 @@
 #include <sys/types.h>
 
 #include "bpf/shared.h"
-#include "profile/events.h"
+#include "profile/source.h"
 #include "profile/throttle.h"
 #include "profile/kernel_side.h"
 #include "profile/usage.h"
 
 /* All pointers are borrowed. */
 struct overhead_config {
-	struct events *events;
+	struct source *source; /* no limit unless it is a clock */
 	struct kernel_side *kernel;
 	double limit;	 /* per cent, --max-overhead; 0: no limit */
-	uint64_t max_hz; /* the frequency to come up to, -F max; 0: that of events */
+	uint64_t max_hz; /* the frequency to come up to, -F max; 0: that of source */
 	pid_t command;	 /* a child that is no helper; 0: there is no command */
 };
 

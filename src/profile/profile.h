@@ -14,6 +14,7 @@
 #include "obj/identity.h"
 #include "proc/cgroup_names.h"
 #include "proc/owner.h"
+#include "source/source_spec.h"
 
 struct profile_object {
 	uint32_t id;	    /* 1.. ; objects[id - 1] */
@@ -97,7 +98,9 @@ struct profile_stream {
 
 /* The books of interface.md: fired = shown + idle + filtered + sum(lost). */
 struct profile_books {
-	uint64_t expected, missed;
+	uint64_t expected; /* of a clock, by its time; else 0 */
+	uint64_t counted;  /* samples that are due by the kernel's count of events; 0: of a clock */
+	uint64_t missed;   /* of either, less fired */
 	uint64_t fired, idle, filtered;
 	uint64_t lost[FPL_LOST_COUNT];
 	uint64_t bpf_ns, bpf_runs;  /* of all runs */
@@ -165,14 +168,27 @@ struct profile_map {
 
 #define PROFILE_MAPS_MAX 16u
 
+/* The source of the samples, as it was opened (source/source_spec.h). */
+struct profile_source {
+	char name[SOURCE_NAME_MAX]; /* "cpu-clock", "page-faults" */
+	/* Weights are sums of this type, in this unit; "": cpu, nanoseconds. */
+	char type[SOURCE_NAME_MAX], unit[16];
+	uint64_t period; /* the weight of a sample that was asked for */
+	uint64_t hz;	 /* 0: it is no clock */
+};
+
+static inline bool profile_source_is_clock(const struct profile_source *source)
+{
+	return source->hz > 0;
+}
+
 struct profile {
 	/* what was asked */
-	const char *event;  /* "cpu-clock" or "cpu-cycles" */
+	struct profile_source source;
 	int command_status; /* of wait(2), of a command that ended by itself; -1: none did */
-	uint64_t hz, period_ns;
-	char **argv;	   /* borrowed */
-	char **command;	   /* borrowed, NULL-terminated: what was sampled; NULL: something else */
-	bool user, kernel; /* which stacks were asked for */
+	char **argv;	    /* borrowed */
+	char **command;	    /* borrowed, NULL-terminated: what was sampled; NULL: something else */
+	bool user, kernel;  /* which stacks were asked for */
 	/* How user stacks were asked to be walked, where that is less than all there is. */
 	bool cfi_only, fp_only, no_synth;
 	unsigned by; /* PROFILE_BY_*: what stacks are told apart by; 0: the name of the task */

@@ -12,7 +12,7 @@
 static void write_deep(FILE *to, const struct profile *profile, const struct tally *tally, bool all)
 {
 	const struct profile_deep *deep = &profile->deep;
-	uint64_t hz = profile->hz_end ? profile->hz_end : profile->hz;
+	uint64_t hz = profile->hz_end ? profile->hz_end : profile->source.hz;
 	uint64_t fits = deep->refused ? hz * deep->walked / (deep->walked + deep->refused) : 0;
 
 	if (all ? tally->elided_samples
@@ -25,9 +25,12 @@ static void write_deep(FILE *to, const struct profile *profile, const struct tal
 	if (deep->refused)
 		fprintf(to,
 			"               %" PRIu64
-			" were cut at their root: walking them takes more than a tenth of a CPU; "
-			"-F %" PRIu64 " fits\n",
-			deep->refused, fits ? fits : 1);
+			" were cut at their root: walking them takes more than a tenth of a CPU; ",
+			deep->refused);
+	if (deep->refused && hz)
+		fprintf(to, "-F %" PRIu64 " fits\n", fits ? fits : 1);
+	else if (deep->refused)
+		fputs("a larger -c fits\n", to);
 	if (deep->cut)
 		fprintf(to,
 			"               %" PRIu64
@@ -79,7 +82,22 @@ static void write_frequency(FILE *to, const struct profile *profile)
 			"  frequency    %" PRIu64 " Hz wanted, %" PRIu64
 			" at the end: changed %" PRIu64
 			" times (--max-overhead %g): weigh samples by weight_ns\n",
-			profile->hz, profile->hz_end, profile->hz_changes, profile->max_overhead);
+			profile->source.hz, profile->hz_end, profile->hz_changes,
+			profile->max_overhead);
+}
+
+/* A clock that misses a tick changes no share. Missed events make counts wrong. */
+static void write_missed(FILE *to, const struct profile *profile)
+{
+	const struct profile_books *books = &profile->books;
+
+	if (books->counted && books->missed)
+		fprintf(to,
+			"  missed       %" PRIu64 " of %" PRIu64
+			" samples (%.2f %%): the kernel counted their %s, and ran no program for "
+			"them\n",
+			books->missed, books->counted,
+			share_whole_percent(books->missed, books->counted), profile->source.name);
 }
 
 void problems_write(FILE *to, const struct profile *profile, const struct tally *tally, bool all)
@@ -88,6 +106,7 @@ void problems_write(FILE *to, const struct profile *profile, const struct tally 
 		write_deep(to, profile, tally, all);
 	write_away(to, profile);
 	write_frequency(to, profile);
+	write_missed(to, profile);
 	write_evictions(to, &profile->tables);
 	no_room_write(to, profile);
 	write_refusals(to, &profile->tables);

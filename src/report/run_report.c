@@ -121,9 +121,13 @@ static void write_own_cost(FILE *to, const struct profile *profile, const struct
 	fprintf(to, "  own cost     BPF %.1f ms, fpless %" PRIu64 " ms of CPU",
 		(double)bpf_ns / 1e6, profile->user_cpu_ms);
 	if (tally->weight && capacity_ns > 0)
-		fprintf(to, ": %.2f %% of the %.1f s profiled, %.2f %% of %u CPUs",
-			100 * ratio(own_ns, tally->weight), (double)tally->weight / 1e9,
-			100 * (double)own_ns / capacity_ns, profile->nr_cpus);
+		fputs(": ", to);
+	if (tally->weight && capacity_ns > 0 && profile_source_is_clock(&profile->source))
+		fprintf(to, "%.2f %% of the %.1f s profiled, ", 100 * ratio(own_ns, tally->weight),
+			(double)tally->weight / 1e9);
+	if (tally->weight && capacity_ns > 0)
+		fprintf(to, "%.2f %% of %u CPUs", 100 * (double)own_ns / capacity_ns,
+			profile->nr_cpus);
 	fprintf(to, "\n  own memory   %.1f MiB at most, maps %.1f MiB; started in %" PRIu64 " ms\n",
 		(double)profile->rss_peak_bytes / (1 << 20),
 		(double)profile->maps_bytes / (1 << 20), profile->startup_ms);
@@ -144,10 +148,18 @@ static void write_books(FILE *to, const struct profile *profile, const struct ta
 	else
 		fprintf(to, ": DO NOT CLOSE, off by %" PRId64 ": please report this\n",
 			(int64_t)(books->fired - right));
-	fprintf(to,
-		"  expected     %" PRIu64 " samples by the clock, %" PRIu64 " missed (%.2f %%)\n",
-		books->expected, books->missed,
-		share_whole_percent(books->missed, books->expected));
+	if (profile_source_is_clock(&profile->source))
+		fprintf(to,
+			"  expected     %" PRIu64 " samples by the clock, %" PRIu64
+			" missed (%.2f %%)\n",
+			books->expected, books->missed,
+			share_whole_percent(books->missed, books->expected));
+	else
+		fprintf(to,
+			"  counted      %" PRIu64 " samples due by the kernel's count, %" PRIu64
+			" missed (%.2f %%)\n",
+			books->counted, books->missed,
+			share_whole_percent(books->missed, books->counted));
 }
 
 static void write_problems(FILE *to, const struct summary *summary, const struct hints *hints,
@@ -166,6 +178,18 @@ static void write_problems(FILE *to, const struct summary *summary, const struct
 		write_books(to, profile, tally, summary->shown);
 }
 
+static void write_sampled(FILE *to, const struct profile *profile)
+{
+	const struct profile_source *source = &profile->source;
+
+	fprintf(to, "  sampled      %s", source->name);
+	if (profile_source_is_clock(source))
+		fprintf(to, " at %" PRIu64 " Hz", source->hz);
+	else if (source->period > 1)
+		fprintf(to, ", one in %" PRIu64, source->period);
+	fprintf(to, " on %u CPUs\n", profile->nr_cpus);
+}
+
 void run_report_write(FILE *to, const struct summary *summary, const struct hints *hints,
 		      bool details)
 {
@@ -178,8 +202,7 @@ void run_report_write(FILE *to, const struct summary *summary, const struct hint
 		write_problems(to, summary, hints, &tally);
 		return;
 	}
-	fprintf(to, "  sampled      %s at %" PRIu64 " Hz on %u CPUs\n", profile->event, profile->hz,
-		profile->nr_cpus);
+	write_sampled(to, profile);
 	write_user_stacks(to, profile, &tally);
 	fputs("  lost         ", to);
 	counts_write(to, profile->books.lost, FPL_LOST_COUNT, lost_key_at);

@@ -49,6 +49,14 @@ void summary_write_lost(FILE *to, uint64_t lost)
 	fputs(" lost", to);
 }
 
+/* Is there enough of it for shares? */
+static bool shares(const struct profile *profile, const struct tally *tally)
+{
+	return profile_source_is_clock(&profile->source)
+		       ? tally->weight >= SUMMARY_SHARE_NS
+		       : profile_shown(profile) >= SUMMARY_SHARE_EVENTS;
+}
+
 static void write_samples(FILE *to, const struct summary *summary, const struct tally *tally)
 {
 	const struct profile *profile = summary->profile;
@@ -59,8 +67,7 @@ static void write_samples(FILE *to, const struct summary *summary, const struct 
 	fprintf(to, " %s in %.1f s", summary->shown == 1 ? "sample" : "samples",
 		(double)profile->duration_ns / 1e9);
 	if (profile->user && judged)
-		summary_write_complete(to, tally->complete, judged,
-				       tally->weight >= SUMMARY_SHARE_NS);
+		summary_write_complete(to, tally->complete, judged, shares(profile, tally));
 	else
 		fputs(profile->user ? ", no user stacks" : ", kernel stacks alone", to);
 	summary_write_lost(to, tally->lost);
@@ -117,6 +124,6 @@ void summary_write(FILE *to, const struct summary *summary, const struct tally *
 	write_samples(to, summary, tally);
 	summary_write_outputs(to, summary->outputs, summary->nr_outputs);
 	write_cost(to, summary->profile);
-	if (tally->weight >= SUMMARY_SHARE_NS)
+	if (shares(summary->profile, tally))
 		summary_write_unnamed(to, &summary->unnamed);
 }

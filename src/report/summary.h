@@ -12,6 +12,8 @@
 
 /* A share of less time than this says nothing. */
 #define SUMMARY_SHARE_NS 100000000u
+/* The same of fewer samples, where the source is no clock. */
+#define SUMMARY_SHARE_EVENTS 10u
 
 /* @number with a comma between thousands. */
 void summary_write_number(FILE *to, uint64_t number);

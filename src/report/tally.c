@@ -89,7 +89,10 @@ static void add_books(struct recording *to, const struct profile *profile)
 {
 	const struct profile_books *books = &profile->books;
 
-	must_add_number(to, "expected", books->expected);
+	if (profile_source_is_clock(&profile->source))
+		must_add_number(to, "expected", books->expected);
+	else
+		must_add_number(to, "counted", books->counted);
 	must_add_number(to, "missed", books->missed);
 	must_add_number(to, "fired", books->fired);
 	must_add_number(to, "shown", profile_shown(profile));
@@ -238,7 +241,7 @@ void tally_add_numbers(struct recording *to, const struct profile *profile)
 	must_add_number(to, "bpf_ns", profile->books.bpf_ns);
 	must_add_number(to, "bpf_runs", profile->books.bpf_runs);
 	must_add_number(to, "sample_ns", profile->books.sample_ns);
-	must_add_number(to, "weight_ns", tally.weight);
+	must_add_number(to, weight_key(to), tally.weight);
 	must_add_number(to, "hz_end", profile->hz_end);
 	must_add_number(to, "hz_changes", profile->hz_changes);
 	must_add_number(to, "deep.walked", profile->deep.walked);

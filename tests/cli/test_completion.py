@@ -71,7 +71,7 @@ class Completion(unittest.TestCase):
             self.assertEqual(values(self.offers("fpless profile " + line)), {"auto", "cfi", "fp"}, line)
         self.assertEqual(values(self.offers("fpless profile --unwind=c")), {"cfi"})
         self.assertEqual(values(self.offers("fpless profile -e cpu-cl")), {"cpu-clock"})
-        self.assertEqual(values(self.offers("fpless profile --event=")), {"cpu-cycles", "cpu-clock"})
+        self.assertLessEqual({"cpu-cycles", "cpu-clock", "cycles", "page-faults", "faults", "cs"}, values(self.offers("fpless profile --event=")))
         self.assertLessEqual({"folded", "firefox"}, values(self.offers("fpless report --format f")))
         self.assertLessEqual({"text", "jsonl", "pprof"}, values(self.offers("fpless report --format=")))
 

@@ -93,14 +93,27 @@ refused '--min-share: needs readable text, or a picture: -o FILE.svg' report --m
 for labels in '' , comm, ,comm comm,,pid user comm,us PID 'comm pid' com commm; do
 	refused "--by $labels: expected comm, pid, tid, cpu, cgroup" profile --by "$labels"
 done
-refused '-e page-faults: expected cpu-cycles or cpu-clock' profile -e page-faults
+refused '-e pagefaults: no such event: did you mean page-faults\?' profile -e pagefaults
+refused '-e task-clock: no such event: did you mean cpu-clock\?' profile -e task-clock
+refused '-e nonsense: no such event: fpless list names all' profile -e nonsense
+refused '-e sched:sched_switch: tracepoints are not sampled' profile -e sched:sched_switch
+refused '-e uprobe:/bin/sh:main: probes are not sampled' profile -e uprobe:/bin/sh:main
+refused '-e mem:0x1000:rw: accesses to an address are not sampled' profile -e mem:0x1000:rw
+refused '-e cs,faults: one event a run' profile -e cs,faults
+refused '-e cs: one event a run: -e page-faults is given, too' profile -e faults -e cs
+refused '-e cs:u: context-switches happen in the kernel only' profile -e cs:u
+refused '-F: is for clocks: of page-faults, -c N samples one in N' profile -e page-faults -F 99
+refused '-F: is for clocks: of page-faults, -c N samples one in N' profile -F max -e faults
+refused '-c 0: expected 1 to 1000000000: one in so many minor-faults is sampled' profile -c 0 -e minor-faults
+refused '-c 1000000001: expected 1 to 1000000000' top -c 1000000001 -e cpu-migrations
+refused '--max-overhead: lowers the frequency of a clock: of major-faults, -c N samples one in N' record --max-overhead 1 -e major-faults
 for modes in '' x ux :u; do
 	refused "-e cycles:$modes: expected u or k behind the colon" profile -e cycles:$modes
 done
 for modes in p pp ppp P upp; do
 	refused "-e cycles:$modes: precise events are not sampled: .*: use -e cycles" profile -e cycles:$modes
 done
-refused '-e cycle:u: expected cpu-cycles or cpu-clock' profile -e cycle:u
+refused '-e cycle:u: no such event: did you mean cycles' profile -e cycle:u
 refused '--unwind magic: expected auto, cfi or fp' profile --unwind magic
 refused '--call-graph lbr: expected fp or dwarf' profile --call-graph lbr
 for depth in 0 2049 1,2048 0,1 5, ,5 1,2,3; do

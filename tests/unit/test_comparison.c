@@ -194,8 +194,7 @@ static struct profile_object objects[] = {
 };
 
 static struct profile profile = {
-	.event = "cpu-clock",
-	.hz = 99,
+	.source = { .name = "cpu-clock", .hz = 99 },
 	.user = true,
 	.kernel = true,
 	.fp_max = 127,

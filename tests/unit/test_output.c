@@ -111,9 +111,7 @@ enum { SHOWN = 14 };
 static char *argv[] = { "fpless profile", "-F", "99", NULL };
 
 static struct profile profile = {
-	.event = "cpu-clock",
-	.hz = 99,
-	.period_ns = 10101010,
+	.source = { .name = "cpu-clock", .period = 10101010, .hz = 99 },
 	.argv = argv,
 	.user = true,
 	.kernel = true,
@@ -449,7 +447,7 @@ static void a_run_without_faults_has_four_lines(void **state)
 		{ .count = 1238, .stop = FPL_STOP_OUTERMOST, .weight = 12380000000 },
 	};
 	const struct profile good = {
-		.event = "cpu-clock",
+		.source = { .name = "cpu-clock", .hz = 99 },
 		.user = true,
 		.stacks = all,
 		.nr_stacks = 1,
@@ -558,7 +556,7 @@ static void report_says_loudly_that_the_books_do_not_close(void **state)
 
 static void report_of_nothing_divides_by_nothing(void **state)
 {
-	const struct profile empty = { .event = "cpu-clock", .user = true };
+	const struct profile empty = { .source = { .name = "cpu-clock", .hz = 99 }, .user = true };
 	AUTO_FREE char *text = render_report(&empty, 0);
 
 	(void)state;

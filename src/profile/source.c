@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "profile/source.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "profile/source_kinds.h"
+
+/* By enum source_class. */
+static const struct source_ops *const kinds[] = {
+	[SOURCE_CLOCK] = &source_perf_ops,
+	[SOURCE_SOFTWARE] = &source_perf_ops,
+	[SOURCE_HARDWARE] = &source_perf_ops,
+};
+
+/* Are the CPUs that are to be sampled online? */
+static int check_cpus(const struct source *source, const struct cpu_list *wanted,
+		      struct fpl_err *err)
+{
+	for (size_t i = 0; i < wanted->nr; i++)
+		if (!cpu_list_has(&source->cpus, wanted->cpus[i]))
+			return fpl_fail(err, -ESRCH, "-C: CPU %d is not online", wanted->cpus[i]);
+	return 0;
+}
+
+int source_open(const struct engine_options *options, struct source *ret, struct fpl_err *err)
+{
+	struct source source = { .ops = kinds[options->source.class] };
+	int code = cpu_list_online(&source.cpus);
+
+	if (code)
+		return fpl_fail(err, code == -ENOMEM ? code : -EOPNOTSUPP,
+				"/sys/devices/system/cpu/online: %s", strerror(-code));
+	code = check_cpus(&source, &options->cpus, err);
+	if (!code)
+		code = source.ops->open(&source, options, err);
+	if (code) {
+		source_close(&source);
+		return code;
+	}
+	*ret = source;
+	return 0;
+}
+
+void source_close(struct source *source)
+{
+	if (source->ops)
+		source->ops->close(source);
+	cpu_list_fini(&source->cpus);
+	*source = (struct source){ 0 };
+}
+
+int source_attach(struct source *source, int prog_fd, struct fpl_err *err)
+{
+	return source->ops->attach(source, prog_fd, err);
+}
+
+int source_enable(struct source *source, struct fpl_err *err)
+{
+	return source->ops->enable(source, err);
+}
+
+void source_disable(struct source *source)
+{
+	if (source->ops)
+		source->ops->disable(source);
+}
+
+void source_set_period(struct source *source, uint64_t period_ns)
+{
+	source->ops->set_period(source, period_ns);
+}
+
+uint64_t source_expected(const struct source *source)
+{
+	return profile_source_is_clock(&source->what) ? source->ops->expected(source) : 0;
+}
+
+uint64_t source_counted(const struct source *source)
+{
+	bool is_counted = source->ops->counted && !profile_source_is_clock(&source->what);
+
+	return is_counted ? source->ops->counted(source) : 0;
+}

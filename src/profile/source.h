@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The source of samples: it runs the sampler. Each kind of source is a file of functions (struct
+ * source_ops) and a line in source.c.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "proc/cpu_list.h"
+#include "profile/engine.h"
+#include "profile/profile.h"
+
+struct source;
+
+/* Functions of a kind. Those that are told to may be NULL. */
+struct source_ops {
+	/*
+	 * Open it, disabled. @source has its cpus; fill in what, period, nr_sampled and own. Its
+	 * close is called also when this fails. Errors: as source_open.
+	 */
+	int (*open)(struct source *source, const struct engine_options *options,
+		    struct fpl_err *err);
+	int (*attach)(struct source *source, int prog_fd, struct fpl_err *err);
+	int (*enable)(struct source *source, struct fpl_err *err);
+	void (*disable)(struct source *source);
+	/* For clocks: as source_set_period and source_expected. NULL: it is never a clock. */
+	void (*set_period)(struct source *source, uint64_t period_ns);
+	uint64_t (*expected)(const struct source *source);
+	/* For the others: as source_counted. NULL: the kernel does not count. */
+	uint64_t (*counted)(const struct source *source);
+	void (*close)(struct source *source);
+};
+
+struct source {
+	const struct source_ops *ops; /* NULL: not open */
+	struct cpu_list cpus;	      /* owned: the online CPUs */
+	size_t nr_sampled;	      /* of them */
+	struct profile_source what;   /* that was asked for */
+	uint64_t period;	      /* in force, in the source's unit */
+	bool is_second_best; /* cycles were wanted, but this machine has no counter for them */
+	void *own;	     /* of its kind */
+};
+
+/*
+ * Open the source options->source, disabled. Errors: -EOPNOTSUPP no such event; -EINVAL options
+ * that it does not take; -ESRCH a CPU of options->cpus is not online; -EACCES no right to; -ERANGE
+ * hz is above kernel.perf_event_max_sample_rate; -ENOMEM. source_close is needed on success only.
+ */
+FPL_MUST_CHECK int source_open(const struct engine_options *options, struct source *ret,
+			       struct fpl_err *err);
+
+/* kernel.perf_event_max_sample_rate, Hz; 0: it cannot be read. */
+uint64_t source_max_hz(void);
+
+/*
+ * Can @spec, of all tasks, be opened? Opens it on one CPU and closes it again. Returns 0 or a
+ * negative errno of the system call, untranslated.
+ */
+int source_try(const struct source_spec *spec);
+
+void source_close(struct source *source);
+
+/* Have @prog_fd run at each sample. */
+FPL_MUST_CHECK int source_attach(struct source *source, int prog_fd, struct fpl_err *err);
+
+/*
+ * A switch that the program reads first must be on before source_enable, and off after
+ * source_disable: source_counted counts each event between the two.
+ */
+FPL_MUST_CHECK int source_enable(struct source *source, struct fpl_err *err);
+void source_disable(struct source *source);
+
+/*
+ * Sample a clock every @period_ns from the next enabling on: between source_disable and
+ * source_enable. Time since the last sample of a CPU does not count then: half a period is lost on
+ * average.
+ */
+void source_set_period(struct source *source, uint64_t period_ns);
+
+/* Samples of a clock that should have fired: time enabled over all CPUs / period; else 0. */
+uint64_t source_expected(const struct source *source);
+
+/*
+ * The samples that are due by the kernel's own count of events; 0: it is a clock, or nothing
+ * counts. The kernel counts events for which it does not run the program, too.
+
+ */
+uint64_t source_counted(const struct source *source);

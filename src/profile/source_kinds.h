@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The kinds of sources, for source.c alone. */
+#pragma once
+
+#include "profile/source.h"
+
+/* Perf events whose overflow runs the program, one per CPU that is sampled. */
+extern const struct source_ops source_perf_ops;

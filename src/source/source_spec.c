@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "source/source_spec.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/similar.h"
+
+#define SOFTWARE(name, alias, config, is_kernel, what)                                    \
+	{                                                                                 \
+		name, alias, what, SOURCE_SOFTWARE, PERF_TYPE_SOFTWARE, config, is_kernel \
+	}
+#define HARDWARE(name, alias, config, what)                                           \
+	{                                                                             \
+		name, alias, what, SOURCE_HARDWARE, PERF_TYPE_HARDWARE, config, false \
+	}
+
+const struct source_word source_words[] = {
+	{ "cpu-cycles", NULL, "cycles of a CPU that is not halted, by its counter", SOURCE_CLOCK,
+	  PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, false },
+	{ "cpu-clock", NULL, "time of a CPU, by a timer of the kernel", SOURCE_CLOCK,
+	  PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, false },
+	SOFTWARE("page-faults", "faults", PERF_COUNT_SW_PAGE_FAULTS, false,
+		 "accesses to memory that the kernel has to map first"),
+	SOFTWARE("minor-faults", NULL, PERF_COUNT_SW_PAGE_FAULTS_MIN, false,
+		 "page faults without reading from a disk"),
+	SOFTWARE("major-faults", NULL, PERF_COUNT_SW_PAGE_FAULTS_MAJ, false,
+		 "page faults that read from a disk"),
+	SOFTWARE("context-switches", "cs", PERF_COUNT_SW_CONTEXT_SWITCHES, true,
+		 "a task leaves its CPU"),
+	SOFTWARE("cpu-migrations", "migrations", PERF_COUNT_SW_CPU_MIGRATIONS, true,
+		 "a task goes on on another CPU"),
+	HARDWARE("instructions", NULL, PERF_COUNT_HW_INSTRUCTIONS, "instructions that were run"),
+	HARDWARE("cache-references", NULL, PERF_COUNT_HW_CACHE_REFERENCES,
+		 "accesses to the last cache"),
+	HARDWARE("cache-misses", NULL, PERF_COUNT_HW_CACHE_MISSES,
+		 "accesses that the last cache could not answer"),
+	HARDWARE("branches", "branch-instructions", PERF_COUNT_HW_BRANCH_INSTRUCTIONS,
+		 "branches that were run"),
+	HARDWARE("branch-misses", NULL, PERF_COUNT_HW_BRANCH_MISSES,
+		 "branches that were predicted wrongly"),
+	HARDWARE("bus-cycles", NULL, PERF_COUNT_HW_BUS_CYCLES, "cycles of the bus"),
+	HARDWARE("stalled-cycles-frontend", "idle-cycles-frontend",
+		 PERF_COUNT_HW_STALLED_CYCLES_FRONTEND, "cycles without an instruction to run"),
+	HARDWARE("stalled-cycles-backend", "idle-cycles-backend",
+		 PERF_COUNT_HW_STALLED_CYCLES_BACKEND, "cycles that wait for data or a unit"),
+	HARDWARE("ref-cycles", NULL, PERF_COUNT_HW_REF_CPU_CYCLES,
+		 "cycles at the same speed, whatever the CPU's frequency"),
+};
+
+/* cpu-cycles, or cpu-clock where there is no PMU. */
+#define CYCLES "cycles"
+
+const size_t source_words_nr = ARRAY_SIZE(source_words);
+
+/* Events of perf and bpftrace that fpless does not sample. */
+static const struct {
+	const char *prefix, *why;
+} others[] = {
+	{ "mem:", "accesses to an address are not sampled" },
+	{ "uprobe:", "probes are not sampled" },
+	{ "uretprobe:", "probes are not sampled" },
+	{ "usdt:", "probes are not sampled" },
+	{ "kprobe:", "probes are not sampled" },
+	{ "kretprobe:", "probes are not sampled" },
+};
+
+struct source_spec source_spec_of(const struct source_word *word)
+{
+	struct source_spec spec = {
+		.class = word->class,
+		.perf_type = word->perf_type,
+		.perf_config = word->perf_config,
+	};
+
+	snprintf(spec.name, sizeof(spec.name), "%s", word->name);
+	return spec;
+}
+
+struct source_spec source_spec_cpu_clock(void)
+{
+	return source_spec_of(&source_words[1]);
+}
+
+struct source_spec source_spec_default(void)
+{
+	struct source_spec spec = source_spec_of(&source_words[0]);
+
+	spec.or_clock = true;
+	return spec;
+}
+
+static bool is_name(const char *name, const char *word, size_t len)
+{
+	return name && strlen(name) == len && !strncmp(name, word, len);
+}
+
+static const struct source_word *find(const char *word, size_t len)
+{
+	for (size_t i = 0; i < source_words_nr; i++)
+		if (is_name(source_words[i].name, word, len) ||
+		    is_name(source_words[i].alias, word, len))
+			return &source_words[i];
+	return NULL;
+}
+
+/* rNNN: the number that the CPU's manual gives an event. */
+static bool parse_raw(const char *word, size_t len, struct source_spec *ret)
+{
+	struct source_spec spec = { .class = SOURCE_HARDWARE, .perf_type = PERF_TYPE_RAW };
+	size_t digits = strspn(word + 1, "0123456789abcdefABCDEF");
+
+	if (*word != 'r' || !digits || digits != len - 1 || digits > 16)
+		return false;
+	spec.perf_config = strtoull(word + 1, NULL, 16);
+	snprintf(spec.name, sizeof(spec.name), "%.*s", (int)len, word);
+	*ret = spec;
+	return true;
+}
+
+/* @modifiers: what stands behind the colon. */
+static int parse_modifiers(const char *word, const char *modifiers, struct source_spec *spec,
+			   struct fpl_err *err)
+{
+	bool user = strchr(modifiers, 'u'), kernel = strchr(modifiers, 'k');
+
+	if (strpbrk(modifiers, "pP"))
+		return fpl_fail(err, -EINVAL,
+				"%s: precise events are not sampled: their pc is of another "
+				"moment than the registers that stacks are walked by: use -e %.*s",
+				word, (int)strcspn(word, ":"), word);
+	if (!*modifiers || modifiers[strspn(modifiers, "uk")])
+		return fpl_fail(err, -EINVAL, "%s: expected u or k behind the colon", word);
+	spec->exclude_user = !user;
+	spec->exclude_kernel = !kernel;
+	return 0;
+}
+
+/* The name that is meant by @word, most likely; NULL: none is like it. */
+static const char *nearest(const char *word, size_t len)
+{
+	char typed[SIMILAR_MAX + 1];
+	const char *found = NULL;
+	size_t best = len / 3 + 2; /* from here on they are not alike */
+
+	if (len > SIMILAR_MAX)
+		return NULL;
+	snprintf(typed, sizeof(typed), "%.*s", (int)len, word);
+	/* the last is beside the list */
+	for (size_t i = 0; i <= source_words_nr; i++) {
+		const char *name = i < source_words_nr ? source_words[i].name : CYCLES;
+		size_t distance = similar_distance(typed, name);
+
+		if (distance < best) {
+			best = distance;
+			found = name;
+		}
+	}
+	return found;
+}
+
+static int refuse(const char *word, size_t len, struct fpl_err *err)
+{
+	const char *meant = nearest(word, len);
+
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		if (!strncmp(word, others[i].prefix, strlen(others[i].prefix)))
+			return fpl_fail(err, -EINVAL, "%s: %s: fpless list names what is", word,
+					others[i].why);
+	if (strchr(word, ','))
+		return fpl_fail(err, -EINVAL, "%s: one event a run", word);
+	if (meant)
+		return fpl_fail(err, -EINVAL, "%s: no such event: did you mean %s?", word, meant);
+	/* more than modifiers, of perf's */
+	if (word[len] && word[len + 1 + strspn(word + len + 1, "ukhGHpPSDIWe")])
+		return fpl_fail(err, -EINVAL,
+				"%s: tracepoints are not sampled: fpless list names what is", word);
+	return fpl_fail(err, -EINVAL, "%s: no such event: fpless list names all", word);
+}
+
+int source_spec_parse(const char *word, struct source_spec *ret, struct fpl_err *err)
+{
+	size_t len = strcspn(word, ":");
+	const struct source_word *known = find(word, len);
+	struct source_spec spec = { 0 };
+	int code = 0;
+
+	if (known)
+		spec = source_spec_of(known);
+	else if (is_name(CYCLES, word, len))
+		spec = source_spec_default();
+	else if (!parse_raw(word, len, &spec))
+		return refuse(word, len, err);
+	if (word[len])
+		code = parse_modifiers(word, word + len + 1, &spec, err);
+	if (!code && known && known->is_kernel && spec.exclude_kernel)
+		code = fpl_fail(err, -EINVAL, "%s: %s happen in the kernel only", word,
+				known->name);
+	if (!code)
+		*ret = spec;
+	return code;
+}

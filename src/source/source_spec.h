@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The word after -e: what a sample is taken of. Names and aliases are perf's. Pure: whether this
+ * machine has the source is asked by whoever opens it (profile/source.h).
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+enum source_class {
+	SOURCE_CLOCK,	 /* time on a CPU, at a frequency; samples weigh nanoseconds */
+	SOURCE_SOFTWARE, /* events that the kernel counts; one sample in so many of them */
+	SOURCE_HARDWARE, /* events that a counter of the CPU counts; else the same */
+};
+
+#define SOURCE_NAME_MAX 32
+
+struct source_spec {
+	char name[SOURCE_NAME_MAX]; /* as perf prints it, without modifiers */
+	enum source_class class;
+	uint32_t perf_type; /* as in perf_event_attr */
+	uint64_t perf_config;
+	bool or_clock;			   /* sample cpu-clock where there is no such counter */
+	bool exclude_user, exclude_kernel; /* the modifiers k and u */
+};
+
+/* A name that -e takes. */
+struct source_word {
+	const char *name, *alias; /* alias NULL: it has none */
+	const char *what;	  /* a line for people */
+	enum source_class class;
+	uint32_t perf_type;
+	uint64_t perf_config;
+	bool is_kernel; /* happens in the kernel only, so that the modifier u leaves nothing */
+};
+
+/* All names, in the order in which they are listed. "cycles" and rNNN are understood beside them.
+ */
+extern const struct source_word source_words[];
+extern const size_t source_words_nr;
+
+/*
+ * Parse @word: NAME, NAME:u, NAME:k or rNNN. Writes *ret on success only. -EINVAL, with a line
+ * without the "-e": it is no such word, and which one may be meant.
+ */
+FPL_MUST_CHECK int source_spec_parse(const char *word, struct source_spec *ret,
+				     struct fpl_err *err);
+
+/* cpu-cycles where there is a PMU, else cpu-clock. */
+struct source_spec source_spec_default(void);
+struct source_spec source_spec_cpu_clock(void);
+struct source_spec source_spec_of(const struct source_word *word);

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmocka_all.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/similar.h"
+#include "source/source_spec.h"
+
+static void words_are_perfs_with_its_aliases_and_modifiers(void **state)
+{
+	static const struct {
+		const char *word, *name;
+		enum source_class class;
+		uint32_t type;
+		uint64_t config;
+		bool or_clock, exclude_user, exclude_kernel;
+	} cases[] = {
+		{ "cpu-clock", "cpu-clock", SOURCE_CLOCK, PERF_TYPE_SOFTWARE,
+		  PERF_COUNT_SW_CPU_CLOCK, false, false, false },
+		{ "cpu-cycles:k", "cpu-cycles", SOURCE_CLOCK, PERF_TYPE_HARDWARE,
+		  PERF_COUNT_HW_CPU_CYCLES, false, true, false },
+		{ "cycles:u", "cpu-cycles", SOURCE_CLOCK, PERF_TYPE_HARDWARE,
+		  PERF_COUNT_HW_CPU_CYCLES, true, false, true },
+		{ "page-faults", "page-faults", SOURCE_SOFTWARE, PERF_TYPE_SOFTWARE,
+		  PERF_COUNT_SW_PAGE_FAULTS, false, false, false },
+		{ "faults:u", "page-faults", SOURCE_SOFTWARE, PERF_TYPE_SOFTWARE,
+		  PERF_COUNT_SW_PAGE_FAULTS, false, false, true },
+		{ "minor-faults:uk", "minor-faults", SOURCE_SOFTWARE, PERF_TYPE_SOFTWARE,
+		  PERF_COUNT_SW_PAGE_FAULTS_MIN, false, false, false },
+		{ "major-faults", "major-faults", SOURCE_SOFTWARE, PERF_TYPE_SOFTWARE,
+		  PERF_COUNT_SW_PAGE_FAULTS_MAJ, false, false, false },
+		{ "cs", "context-switches", SOURCE_SOFTWARE, PERF_TYPE_SOFTWARE,
+		  PERF_COUNT_SW_CONTEXT_SWITCHES, false, false, false },
+		{ "context-switches:k", "context-switches", SOURCE_SOFTWARE, PERF_TYPE_SOFTWARE,
+		  PERF_COUNT_SW_CONTEXT_SWITCHES, false, true, false },
+		{ "migrations", "cpu-migrations", SOURCE_SOFTWARE, PERF_TYPE_SOFTWARE,
+		  PERF_COUNT_SW_CPU_MIGRATIONS, false, false, false },
+		{ "branch-instructions", "branches", SOURCE_HARDWARE, PERF_TYPE_HARDWARE,
+		  PERF_COUNT_HW_BRANCH_INSTRUCTIONS, false, false, false },
+		{ "r1A8", "r1A8", SOURCE_HARDWARE, PERF_TYPE_RAW, 0x1a8, false, false, false },
+		{ "r0:u", "r0", SOURCE_HARDWARE, PERF_TYPE_RAW, 0, false, false, true },
+		{ "rffffffffffffffff", "rffffffffffffffff", SOURCE_HARDWARE, PERF_TYPE_RAW,
+		  UINT64_MAX, false, false, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct source_spec spec;
+		struct fpl_err err = { 0 };
+
+		if (source_spec_parse(cases[i].word, &spec, &err))
+			fail_msg("%s: %s", cases[i].word, err.msg);
+		if (strcmp(spec.name, cases[i].name) != 0 || spec.class != cases[i].class ||
+		    spec.perf_type != cases[i].type || spec.perf_config != cases[i].config ||
+		    spec.or_clock != cases[i].or_clock ||
+		    spec.exclude_user != cases[i].exclude_user ||
+		    spec.exclude_kernel != cases[i].exclude_kernel)
+			fail_msg("%s: understood as %s", cases[i].word, spec.name);
+	}
+}
+
+static void nonsense_is_refused_with_what_may_be_meant(void **state)
+{
+	static const struct {
+		const char *word, *says;
+	} cases[] = {
+		{ "", ": no such event: fpless list names all" },
+		{ ":", ":: no such event: fpless list names all" },
+		{ "r", "r: no such event: fpless list names all" },
+		{ "r1g", "r1g: no such event: fpless list names all" },
+		{ "r0123456789abcdef0", "no such event: fpless list names all" },
+		{ "page-fault", "page-fault: no such event: did you mean page-faults?" },
+		{ "PAGE-FAULTS", "no such event: fpless list names all" },
+		{ "contextswitches", "did you mean context-switches?" },
+		{ "task-clock", "did you mean cpu-clock?" },
+		{ "cycle:u", "cycle:u: no such event: did you mean cycles?" },
+		{ "page-faults:", "page-faults:: expected u or k behind the colon" },
+		{ "page-faults:x", "page-faults:x: expected u or k behind the colon" },
+		{ "cycles:pp", "precise events are not sampled: their pc is of another moment" },
+		{ "cs:u", "cs:u: context-switches happen in the kernel only" },
+		{ "sched:sched_switch", "sched:sched_switch: tracepoints are not sampled" },
+		{ "mem:0x1:rw", "mem:0x1:rw: accesses to an address are not sampled" },
+		{ "usdt:libc.so.6:libc:setjmp", "probes are not sampled" },
+		{ "page-faults,cs", "page-faults,cs: one event a run" },
+	};
+	const struct source_spec before = source_spec_cpu_clock();
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct source_spec spec = before;
+		struct fpl_err err = { 0 };
+
+		if (source_spec_parse(cases[i].word, &spec, &err) != -EINVAL)
+			fail_msg("%s: not refused", cases[i].word);
+		if (!strstr(err.msg, cases[i].says))
+			fail_msg("%s: said: %s", cases[i].word, err.msg);
+		assert_memory_equal(&spec, &before, sizeof(spec));
+	}
+}
+
+static void every_listed_name_is_understood_and_no_two_are_alike(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < source_words_nr; i++) {
+		const char *names[] = { source_words[i].name, source_words[i].alias };
+		struct source_spec spec;
+		struct fpl_err err = { 0 };
+
+		for (size_t j = 0; j < ARRAY_SIZE(names) && names[j]; j++) {
+			assert_int_equal(source_spec_parse(names[j], &spec, &err), 0);
+			assert_string_equal(spec.name, source_words[i].name);
+			assert_int_equal(spec.perf_type, source_words[i].perf_type);
+			assert_int_equal(spec.perf_config, source_words[i].perf_config);
+		}
+	}
+}
+
+static void distance_is_of_insertions_deletions_and_replacements(void **state)
+{
+	static const struct {
+		const char *a, *b;
+		size_t distance;
+	} cases[] = {
+		{ "", "", 0 },	     { "", "abc", 3 },		 { "abc", "", 3 },
+		{ "abc", "abc", 0 }, { "abc", "abd", 1 },	 { "abc", "ac", 1 },
+		{ "ab", "ba", 2 },   { "kitten", "sitting", 3 }, { "flaw", "lawn", 2 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		assert_int_equal(similar_distance(cases[i].a, cases[i].b), cases[i].distance);
+		assert_int_equal(similar_distance(cases[i].b, cases[i].a), cases[i].distance);
+	}
+}
+
+static void long_words_are_compared_by_their_beginning(void **state)
+{
+	char a[3 * SIMILAR_MAX], b[2 * SIMILAR_MAX];
+
+	(void)state;
+	memset(a, 'x', sizeof(a));
+	memset(b, 'x', sizeof(b));
+	a[sizeof(a) - 1] = b[sizeof(b) - 1] = '\0';
+	b[0] = 'y';
+	assert_int_equal(similar_distance(a, b), 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(words_are_perfs_with_its_aliases_and_modifiers),
+		cmocka_unit_test(nonsense_is_refused_with_what_may_be_meant),
+		cmocka_unit_test(every_listed_name_is_understood_and_no_two_are_alike),
+		cmocka_unit_test(distance_is_of_insertions_deletions_and_replacements),
+		cmocka_unit_test(long_words_are_compared_by_their_beginning),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
