@@ -28,7 +28,7 @@ enum {
 	KEY_SINCE_START,
 	KEY_VIEW,
 	KEY_SORT,
-	KEY_FILTER,
+	KEY_MATCH,
 	KEY_ROWS,
 };
 
@@ -39,7 +39,7 @@ static const struct argp_option options_list[] = {
 	{ "sort", KEY_SORT, "self|total", 0,
 	  "Order by the samples in which it ran itself (default), or those with it anywhere in the stack",
 	  0 },
-	{ "filter", KEY_FILTER, "REGEX", 0,
+	{ "match", KEY_MATCH, "REGEX", 0,
 	  "Only rows that match (POSIX extended): functions by their name or object, stacks by their functions, processes by their name or number",
 	  0 },
 	{ "interval", KEY_INTERVAL, "SECONDS", 0, "Refresh every SECONDS (default 2)", 0 },
@@ -95,7 +95,7 @@ static void parse_filter(const char *arg, struct top_verb *verb, struct argp_sta
 
 	if (code) {
 		regerror(code, &regex, why, sizeof(why));
-		refuse(state, "--filter %s: %s", arg, why);
+		refuse(state, "--match %s: %s", arg, why);
 		return;
 	}
 	regfree(&regex);
@@ -163,7 +163,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_SORT:
 		parse_sort(arg, verb, state);
 		return 0;
-	case KEY_FILTER:
+	case KEY_MATCH:
 		parse_filter(arg, verb, state);
 		return 0;
 	case KEY_COUNT:

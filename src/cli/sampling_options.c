@@ -41,18 +41,26 @@ enum {
 	KEY_RECORD_EVERY,
 	KEY_MAX_OVERHEAD,
 	KEY_KEEP_RUNNING,
+	KEY_FILTER,
+	KEY_WEIGHT,
+	KEY_UNIT,
 };
 
 static const struct argp_option options_list[] = {
 	{ .doc = "What to sample:", .group = 1 },
 	{ "event", 'e', "EVENT", 0,
-	  "What to sample, as perf names it (fpless list): cpu-cycles, cpu-clock, cycles (default: the clock where there is no PMU), page-faults, context-switches; with :u or :k only in user mode or in the kernel",
+	  "What to sample, as perf names it (fpless list): cpu-cycles, cpu-clock, cycles (default: the clock where there is no PMU), page-faults, context-switches, a tracepoint as sched:sched_switch; with :u or :k only in user mode or in the kernel",
 	  1 },
 	{ "frequency", 'F', "HZ|max", 0,
 	  "Of a clock: samples per second and CPU (default 99); max: what the kernel allows, and --max-overhead (10)",
 	  1 },
 	{ "period", 'c', "N", 0,
 	  "Sample one in N events (default: each); of the CPU clock every N nanoseconds", 1 },
+	{ "filter", KEY_FILTER, "EXPR", 0,
+	  "Of a tracepoint: only events for whose fields EXPR holds: 'dfd == -100 && filename ~ \"/etc/*\"'; == != < <= > >= & ~ !~, !, &&, ||, ()",
+	  1 },
+	{ "weight", KEY_WEIGHT, "FIELD", 0, "Of a tracepoint: an event weighs this field", 1 },
+	{ "unit", KEY_UNIT, "UNIT", 0, "Unit of --weight: bytes, ns or count (default)", 1 },
 	{ "max-overhead", KEY_MAX_OVERHEAD, "PCT", 0,
 	  "Sample less often if fpless costs more than PCT per cent of the targets' CPU time (of one CPU at least)",
 	  1 },
@@ -112,9 +120,10 @@ static const struct argp_option options_list[] = {
 struct parsing {
 	struct sampling_options *options;
 	bool user, kernel;
-	bool has_hz, is_hz_max;	   /* -F; it is max */
-	bool has_event;		   /* -e */
-	const char *period_word;   /* -c; NULL: not given */
+	bool has_hz, is_hz_max;	 /* -F; it is max */
+	bool has_event;		 /* -e */
+	const char *period_word; /* -c; NULL: not given */
+	const char *filter, *weight, *unit;
 	const char *duration_word; /* a number of its own; NULL: none yet */
 };
 
@@ -399,12 +408,43 @@ void sampling_options_say_max(const struct sampling_options *options)
 			options->hz, options->max_hz, options->max_overhead);
 }
 
+/* Units of --weight, and what recordings call them. */
+static const char *unit_of(const char *word)
+{
+	static const char *const units[][2] = { { "bytes", "bytes" },
+						{ "ns", "nanoseconds" },
+						{ "count", "count" } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
+		if (!strcmp(word, units[i][0]))
+			return units[i][1];
+	return NULL;
+}
+
+/* Give the tracepoint what is asked of its record. */
+static void check_record(const struct parsing *parsing, struct argp_state *state)
+{
+	struct source_spec *spec = &parsing->options->source;
+	const char *option = parsing->filter ? "--filter" : parsing->weight ? "--weight" : NULL;
+
+	if (option && spec->class != SOURCE_TRACEPOINT)
+		refuse(state, "%s: is for tracepoints: %s has no fields", option, spec->name);
+	if (parsing->unit && !parsing->weight)
+		refuse(state, "--unit: is the unit of --weight");
+	if (parsing->unit && !unit_of(parsing->unit))
+		refuse(state, "--unit %s: expected bytes, ns or count", parsing->unit);
+	spec->filter = parsing->filter;
+	spec->weight = parsing->weight;
+	spec->unit = parsing->unit ? unit_of(parsing->unit) : NULL;
+}
+
 /* Checks that need the whole command line. */
 static void check_all(struct parsing *parsing, struct argp_state *state)
 {
 	struct sampling_options *options = parsing->options;
 
 	check_rate(parsing, state);
+	check_record(parsing, state);
 	target_options_check(&options->target, state);
 	if (state->quoted && !options->command)
 		refuse(state, "no command behind --");
@@ -429,6 +469,15 @@ static bool parse_word_option(int key, char *arg, struct parsing *parsing, struc
 		return true;
 	case 'c':
 		parsing->period_word = arg;
+		return true;
+	case KEY_FILTER:
+		parsing->filter = arg;
+		return true;
+	case KEY_WEIGHT:
+		parsing->weight = arg;
+		return true;
+	case KEY_UNIT:
+		parsing->unit = arg;
 		return true;
 	case KEY_UNWIND:
 		parse_unwind(arg, options, state);

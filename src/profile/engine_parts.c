@@ -352,7 +352,7 @@ static void *load_kernel_side(void *ctx)
 	struct engine *engine = loading->engine;
 
 	/* records are taken later, when there is who takes them */
-	loading->code = kernel_side_open(engine->options, &engine->host, engine->source.period,
+	loading->code = kernel_side_open(engine->options, &engine->host, &engine->source,
 					 collect_ring_record, &engine->collect, &engine->kernel,
 					 &loading->err);
 	return NULL;

@@ -79,7 +79,7 @@ static int close_books(struct engine *engine, struct profile *profile, struct fp
 		.ns = counters.deep_ns,
 	};
 	profile->books.expected = source_expected(&engine->source);
-	profile->books.counted = source_counted(&engine->source);
+	profile->books.counted = source_counted(&engine->source, profile->books.fired);
 
 	uint64_t due = profile->books.expected + profile->books.counted; /* one is 0 */
 

@@ -19,6 +19,7 @@
 #include "profile/features.h"
 #include "profile/kernel_room.h"
 #include "profile/kernel_types.h"
+#include "profile/source.h"
 #include "profile/tables.h"
 
 #define RING_BYTES_LEAST (256u << 10) /* a few snapshots */
@@ -91,7 +92,7 @@ static uint32_t filter_flags(const struct engine_options *options)
 }
 
 static void configure(struct fpless_bpf *skel, const struct engine_options *options,
-		      const struct host *host, uint64_t weight)
+		      const struct host *host, const struct source *source)
 {
 	struct fpl_config config = {
 		.max_depth = options->max_depth,
@@ -134,7 +135,19 @@ static void configure(struct fpless_bpf *skel, const struct engine_options *opti
 		config.pid_ns = host->pid_ns_inum;
 	config.flags |= filter_flags(options);
 	memcpy((void *)(uintptr_t)&skel->rodata->config, &config, sizeof(config));
-	skel->bss->source_weights[0] = weight;
+	/* the period of an event with a record is counted by the program, not by the kernel */
+	skel->bss->source_weights[0] = source->period;
+}
+
+/* A program is loaded only if the run needs it: verifying one takes 80 to 100 ms. */
+static void choose_sampler(struct kernel_side *kernel, const struct source *source)
+{
+	struct bpf_program *on_perf = kernel->skel->progs.sample,
+			   *on_tracepoint = kernel->skel->progs.sample_tracepoint;
+
+	kernel->sampler = source->event ? on_tracepoint : on_perf;
+	bpf_program__set_autoload(source->event ? on_perf : on_tracepoint, false);
+	bpf_map__set_autocreate(kernel->skel->maps.sources, source->event);
 }
 
 /* Size the filters' maps; maps of filters that were not requested are not made. */
@@ -208,8 +221,8 @@ static int map_array(const struct bpf_map *map, void **ret, struct fpl_err *err)
  * NULL, in all of the kernel's. *@ret: the kernel's answer.
  */
 static int load_with(struct kernel_side *kernel, const struct engine_options *options,
-		     const struct host *host, uint64_t weight, struct kernel_types *types, int *ret,
-		     struct fpl_err *err)
+		     const struct host *host, const struct source *source,
+		     struct kernel_types *types, int *ret, struct fpl_err *err)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = types ? types->path : NULL);
 
@@ -219,9 +232,8 @@ static int load_with(struct kernel_side *kernel, const struct engine_options *op
 	if (kernel->skel->rodata->shared_version != FPL_SHARED_VERSION)
 		return fpl_fail(err, -EOPNOTSUPP, "BPF object of version %u, wanted %u: rebuild",
 				kernel->skel->rodata->shared_version, FPL_SHARED_VERSION);
-	configure(kernel->skel, options, host, weight);
-	bpf_program__set_autoload(kernel->skel->progs.sample_tracepoint, false);
-	bpf_map__set_autocreate(kernel->skel->maps.sources, false);
+	configure(kernel->skel, options, host, source);
+	choose_sampler(kernel, source);
 
 	*ret = size_maps(kernel->skel, options, kernel);
 	if (!*ret && kernel_room_check(kernel->skel->obj, options, err))
@@ -234,7 +246,7 @@ static int load_with(struct kernel_side *kernel, const struct engine_options *op
 }
 
 static int load(struct kernel_side *kernel, const struct engine_options *options,
-		const struct host *host, uint64_t weight, struct fpl_err *err)
+		const struct host *host, const struct source *source, struct fpl_err *err)
 {
 	struct kernel_types types;
 	struct fpl_err why = { 0 };
@@ -242,7 +254,7 @@ static int load(struct kernel_side *kernel, const struct engine_options *options
 	int code = kernel_types_init(&types, &why);
 
 	if (!code) {
-		code = load_with(kernel, options, host, weight, &types, &answer, &why);
+		code = load_with(kernel, options, host, source, &types, &answer, &why);
 		kernel_types_fini(&types);
 	}
 	if (advice_is_refusal(answer) || answer == -ENOMEM) {
@@ -253,7 +265,7 @@ static int load(struct kernel_side *kernel, const struct engine_options *options
 	if (code) {
 		fpl_log(FPL_LOG_DEBUG, "%s: reading all of the kernel's types", why.msg);
 		fpless_bpf__destroy(kernel->skel);
-		code = load_with(kernel, options, host, weight, NULL, &answer, err);
+		code = load_with(kernel, options, host, source, NULL, &answer, err);
 	}
 	if (code)
 		return code;
@@ -261,6 +273,18 @@ static int load(struct kernel_side *kernel, const struct engine_options *options
 	if (!code)
 		code = map_array(kernel->skel->maps.mappings, (void **)&kernel->mappings, err);
 	return code ? code : map_array(kernel->skel->maps.stacks, (void **)&kernel->stacks, err);
+}
+
+/* Tell the program what to do with the event's record. */
+static int describe_event(struct kernel_side *kernel, const struct source *source,
+			  struct fpl_err *err)
+{
+	uint32_t zero = 0;
+
+	if (bpf_map_update_elem(bpf_map__fd(kernel->skel->maps.sources), &zero, source->event,
+				BPF_ANY))
+		return fpl_fail(err, cannot_run(-errno), "BPF map sources: %s", strerror(errno));
+	return 0;
 }
 
 /* Does it take samples? The others follow the lives of processes. */
@@ -304,9 +328,9 @@ static int take_record(void *ctx, void *data, size_t size)
 	return kernel->record(kernel->record_ctx, data, size);
 }
 
-int kernel_side_open(const struct engine_options *options, const struct host *host, uint64_t weight,
-		     int (*record)(void *ctx, void *data, size_t size), void *ctx,
-		     struct kernel_side *ret, struct fpl_err *err)
+int kernel_side_open(const struct engine_options *options, const struct host *host,
+		     const struct source *source, int (*record)(void *ctx, void *data, size_t size),
+		     void *ctx, struct kernel_side *ret, struct fpl_err *err)
 {
 	struct kernel_side kernel = { 0 };
 	uint64_t nr_chunks = options->table_memory >> FPL_CHUNK_LOG2;
@@ -323,9 +347,11 @@ int kernel_side_open(const struct engine_options *options, const struct host *ho
 	code = chunk_maker_create(kernel.nr_chunks, &kernel.chunk_maker, &no_chunks);
 	if (code == -ENOMEM || code == -EAGAIN)
 		return fpl_fail(err, code, "%s", no_chunks.msg);
-	code = load(&kernel, options, host, weight, err);
+	code = load(&kernel, options, host, source, err);
 	if (!code && !kernel.chunk_maker)
 		code = fpl_fail(err, cannot_run(no_chunks.code), "%s", no_chunks.msg);
+	if (!code && source->event)
+		code = describe_event(&kernel, source, err);
 	if (!code)
 		code = attach_life(&kernel, err);
 	if (!code) {
@@ -380,7 +406,7 @@ int kernel_side_object(struct kernel_side_object *ret)
 
 int kernel_side_sampler_fd(const struct kernel_side *kernel)
 {
-	return bpf_program__fd(kernel->skel->progs.sample);
+	return bpf_program__fd(kernel->sampler);
 }
 
 void kernel_side_set_weight(struct kernel_side *kernel, uint64_t weight)

@@ -16,7 +16,9 @@
 #include "profile/publisher.h"
 
 struct fpless_bpf;
+struct bpf_program;
 struct host;
+struct source;
 struct ring_buffer;
 struct bpf_link;
 
@@ -24,8 +26,9 @@ struct bpf_link;
 #define KERNEL_SIDE_NR_OBJECTS 65536u /* in 4 MiB; a desktop maps about 1,000 files executable */
 
 struct kernel_side {
-	struct fpless_bpf *skel;    /* owned */
-	struct fpl_object *objects; /* the map, mapped */
+	struct fpless_bpf *skel;     /* owned */
+	struct bpf_program *sampler; /* of the skeleton: takes samples of the source */
+	struct fpl_object *objects;  /* the map, mapped */
 	uint32_t nr_objects;
 	struct fpl_mapping *mappings; /* likewise */
 	uint32_t nr_mappings, nr_mapsets;
@@ -46,14 +49,16 @@ struct kernel_side {
 };
 
 /*
- * Load the programs, sized and configured after @options for @host; attach those that follow the
- * lives of processes. @record is called for each record of the ring by kernel_side_drain.
+ * Load the programs, sized and configured after @options for @host, and the one that takes samples
+ * of
+ * @source; attach those that follow the lives of processes. @record is called for each record of
+ * the ring by kernel_side_drain.
  *
  * Errors say what is missing and what to do: rights, BTF, an old kernel, memory. Never -ESRCH,
  * -ENOENT, -EINVAL or -EIO, which mean something else to the caller of engine_run.
  */
 FPL_MUST_CHECK int kernel_side_open(const struct engine_options *options, const struct host *host,
-				    uint64_t weight,
+				    const struct source *source,
 				    int (*record)(void *ctx, void *data, size_t size), void *ctx,
 				    struct kernel_side *ret, struct fpl_err *err);
 void kernel_side_close(struct kernel_side *kernel);
@@ -71,7 +76,7 @@ struct kernel_side_object {
 /* Look at the BPF object without loading it. Errors: those of libbpf's open. */
 FPL_MUST_CHECK int kernel_side_object(struct kernel_side_object *ret);
 
-/* The program the perf events run. */
+/* The program that takes samples of the source. */
 int kernel_side_sampler_fd(const struct kernel_side *kernel);
 
 /* Samples are taken between these two. Whatever the sources, none is in the making any more when

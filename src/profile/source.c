@@ -11,6 +11,7 @@ static const struct source_ops *const kinds[] = {
 	[SOURCE_CLOCK] = &source_perf_ops,
 	[SOURCE_SOFTWARE] = &source_perf_ops,
 	[SOURCE_HARDWARE] = &source_perf_ops,
+	[SOURCE_TRACEPOINT] = &source_tracepoint_ops,
 };
 
 /* Are the CPUs that are to be sampled online? */
@@ -76,9 +77,9 @@ uint64_t source_expected(const struct source *source)
 	return profile_source_is_clock(&source->what) ? source->ops->expected(source) : 0;
 }
 
-uint64_t source_counted(const struct source *source)
+uint64_t source_counted(const struct source *source, uint64_t fired)
 {
 	bool is_counted = source->ops->counted && !profile_source_is_clock(&source->what);
 
-	return is_counted ? source->ops->counted(source) : 0;
+	return is_counted ? source->ops->counted(source, fired) : 0;
 }

@@ -31,7 +31,7 @@ struct source_ops {
 	void (*set_period)(struct source *source, uint64_t period_ns);
 	uint64_t (*expected)(const struct source *source);
 	/* For the others: as source_counted. NULL: the kernel does not count. */
-	uint64_t (*counted)(const struct source *source);
+	uint64_t (*counted)(const struct source *source, uint64_t fired);
 	void (*close)(struct source *source);
 };
 
@@ -42,7 +42,10 @@ struct source {
 	struct profile_source what;   /* that was asked for */
 	uint64_t period;	      /* in force, in the source's unit */
 	bool is_second_best; /* cycles were wanted, but this machine has no counter for them */
-	void *own;	     /* of its kind */
+	/* Questions about the event's record, for the kernel side; NULL: it has no record. Owned by
+	 * its kind. */
+	const struct fpl_source *event;
+	void *own; /* of its kind */
 };
 
 /*
@@ -85,8 +88,8 @@ void source_set_period(struct source *source, uint64_t period_ns);
 uint64_t source_expected(const struct source *source);
 
 /*
- * The samples that are due by the kernel's own count of events; 0: it is a clock, or nothing
- * counts. The kernel counts events for which it does not run the program, too.
-
+ * The samples that are due by the kernel's own count of events, of which @fired were taken; 0: it
+ * is a clock, or nothing counts. The kernel counts events for which it does not run the program,
+ * too.
  */
-uint64_t source_counted(const struct source *source);
+uint64_t source_counted(const struct source *source, uint64_t fired);

@@ -6,3 +6,6 @@
 
 /* Perf events whose overflow runs the program, one per CPU that is sampled. */
 extern const struct source_ops source_perf_ops;
+
+/* A place in the kernel that calls the program. */
+extern const struct source_ops source_tracepoint_ops;

@@ -286,10 +286,11 @@ static uint64_t perf_expected(const struct source *source)
 }
 
 /* Each CPU samples its own one in so many. */
-static uint64_t perf_counted(const struct source *source)
+static uint64_t perf_counted(const struct source *source, uint64_t fired)
 {
 	uint64_t sum = 0, values[2];
 
+	(void)fired;
 	for (size_t i = 0; i < source->cpus.nr; i++)
 		if (read_counts(source, i, values))
 			sum += values[0] / source->period;

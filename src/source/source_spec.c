@@ -62,6 +62,8 @@ static const struct {
 	const char *prefix, *why;
 } others[] = {
 	{ "mem:", "accesses to an address are not sampled" },
+	/* it may interrupt the code that stores the user's registers */
+	{ "nmi:", "registers may be half stored there" },
 	{ "uprobe:", "probes are not sampled" },
 	{ "uretprobe:", "probes are not sampled" },
 	{ "usdt:", "probes are not sampled" },
@@ -122,6 +124,32 @@ static bool parse_raw(const char *word, size_t len, struct source_spec *ret)
 	return true;
 }
 
+static bool is_tracepoint_word(const char *word, size_t len)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyz"
+				      "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+
+	return len && strspn(word, allowed) >= len;
+}
+
+/* CATEGORY:NAME. perf's modifiers alone are no name. */
+static bool parse_tracepoint(const char *word, size_t len, struct source_spec *ret)
+{
+	const char *name = word[len] ? word + len + 1 : "";
+	size_t name_len = strlen(name);
+	struct source_spec spec = { .class = SOURCE_TRACEPOINT, .perf_type = PERF_TYPE_TRACEPOINT };
+
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		if (!strncmp(word, others[i].prefix, strlen(others[i].prefix)))
+			return false;
+	if (!is_tracepoint_word(word, len) || !is_tracepoint_word(name, name_len) ||
+	    strspn(name, "ukhGHpPSDIWe") == name_len || len + 1 + name_len >= sizeof(spec.name))
+		return false;
+	memcpy(spec.name, word, len + 1 + name_len);
+	*ret = spec;
+	return true;
+}
+
 /* @modifiers: what stands behind the colon. */
 static int parse_modifiers(const char *word, const char *modifiers, struct source_spec *spec,
 			   struct fpl_err *err)
@@ -173,12 +201,10 @@ static int refuse(const char *word, size_t len, struct fpl_err *err)
 					others[i].why);
 	if (strchr(word, ','))
 		return fpl_fail(err, -EINVAL, "%s: one event a run", word);
+	if (word[len] && word[len + 1 + strspn(word + len + 1, "ukhGHpPSDIWe")])
+		return fpl_fail(err, -EINVAL, "%s: no name of a tracepoint", word);
 	if (meant)
 		return fpl_fail(err, -EINVAL, "%s: no such event: did you mean %s?", word, meant);
-	/* more than modifiers, of perf's */
-	if (word[len] && word[len + 1 + strspn(word + len + 1, "ukhGHpPSDIWe")])
-		return fpl_fail(err, -EINVAL,
-				"%s: tracepoints are not sampled: fpless list names what is", word);
 	return fpl_fail(err, -EINVAL, "%s: no such event: fpless list names all", word);
 }
 
@@ -193,6 +219,8 @@ int source_spec_parse(const char *word, struct source_spec *ret, struct fpl_err 
 		spec = source_spec_of(known);
 	else if (is_name(CYCLES, word, len))
 		spec = source_spec_default();
+	else if (parse_tracepoint(word, len, &spec))
+		len += strlen(word + len);
 	else if (!parse_raw(word, len, &spec))
 		return refuse(word, len, err);
 	if (word[len])

@@ -12,12 +12,13 @@
 #include "base/err.h"
 
 enum source_class {
-	SOURCE_CLOCK,	 /* time on a CPU, at a frequency; samples weigh nanoseconds */
-	SOURCE_SOFTWARE, /* events that the kernel counts; one sample in so many of them */
-	SOURCE_HARDWARE, /* events that a counter of the CPU counts; else the same */
+	SOURCE_CLOCK,	   /* time on a CPU, at a frequency; samples weigh nanoseconds */
+	SOURCE_SOFTWARE,   /* events that the kernel counts; one sample in so many of them */
+	SOURCE_HARDWARE,   /* events that a counter of the CPU counts; else the same */
+	SOURCE_TRACEPOINT, /* places in the kernel, CATEGORY:NAME; their records have fields */
 };
 
-#define SOURCE_NAME_MAX 32
+#define SOURCE_NAME_MAX 128
 
 struct source_spec {
 	char name[SOURCE_NAME_MAX]; /* as perf prints it, without modifiers */
@@ -26,6 +27,10 @@ struct source_spec {
 	uint64_t perf_config;
 	bool or_clock;			   /* sample cpu-clock where there is no such counter */
 	bool exclude_user, exclude_kernel; /* the modifiers k and u */
+	/* Of a tracepoint, borrowed; NULL: not given. */
+	const char *filter; /* source/event_filter.h */
+	const char *weight; /* the field that samples weigh */
+	const char *unit;   /* of that: "bytes", "nanoseconds", "count" */
 };
 
 /* A name that -e takes. */
@@ -44,8 +49,8 @@ extern const struct source_word source_words[];
 extern const size_t source_words_nr;
 
 /*
- * Parse @word: NAME, NAME:u, NAME:k or rNNN. Writes *ret on success only. -EINVAL, with a line
- * without the "-e": it is no such word, and which one may be meant.
+ * Parse @word: NAME, NAME:u, NAME:k, rNNN or CATEGORY:NAME. Writes *ret on success only. -EINVAL,
+ * with a line without the "-e": it is no such word, and which one may be meant.
  */
 FPL_MUST_CHECK int source_spec_parse(const char *word, struct source_spec *ret,
 				     struct fpl_err *err);

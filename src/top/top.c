@@ -143,7 +143,7 @@ static int set_filter(struct top *top, struct fpl_err *err)
 
 	if (code) {
 		regerror(code, &top->filter, why, sizeof(why));
-		return fpl_fail(err, -EINVAL, "--filter %s: %s", text, why);
+		return fpl_fail(err, -EINVAL, "--match %s: %s", text, why);
 	}
 	top->has_filter = true;
 	top->options.query.filter = &top->filter;

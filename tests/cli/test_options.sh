@@ -236,12 +236,12 @@ if find "$work" -name 'x.txt' -o -name '.fpless-*' | grep . >&2; then
 fi
 # top
 expect 0 '' top --help
-for option in --view --sort --filter --interval --window --since-start --plain --count --rows -p -F; do
+for option in --view --sort --match --interval --window --since-start --plain --count --rows -p -F; do
 	says "(^|[ ,])$option([ =,[]|\$)"
 done
 refused '--view x: expected functions, stacks or processes' top --view x
 refused '--sort x: expected self or total' top --sort x
-refused '--filter \(: .' top --filter '('
+refused '--match \(: .' top --match '('
 refused '--interval 0: expected seconds' top --interval 0
 refused '--interval 0.05: expected seconds' top --interval 0.05
 refused '--window -1: expected seconds' top --window -1

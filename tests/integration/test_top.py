@@ -125,7 +125,7 @@ class Plain(RootCase):
         self.assertEqual({int(row[4]): int(row[3]) for row in blocks[-1].rows}, counted)
 
     def test_a_filter_shows_what_matches(self):
-        run, blocks = self.top("--filter", "^spin$", "--since-start", "-F", "999", "-d", "60", "--",
+        run, blocks = self.top("--match", "^spin$", "--since-start", "-F", "999", "-d", "60", "--",
                                fixture("chain"), "300")
         self.assertEqual([row[5] for row in blocks[-1].rows], ["spin"])
         self.assert_all_since_start(run, blocks[-1])
@@ -270,7 +270,7 @@ class OnTerminal(RootCase):
         self.assert_ended_well(terminal)
 
     def test_views(self):
-        terminal = self.open_busy("--filter", "spin")
+        terminal = self.open_busy("--match", "spin")
         terminal.keys("\t")
         terminal.wait_for_text("TASK", "STACK")
         terminal.wait_for_text("chain", "spin < ")

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "proc/advice.h"
+#include "proc/tracefs.h"
+#include "profile/source_kinds.h"
+#include "source/event_filter.h"
+#include "source/event_format.h"
+
+/* Source.own. */
+struct tracepoint {
+	struct fpl_source event;
+	int fd;	     /* the perf event that has the kernel call the program, on every CPU; -1 */
+	int link;    /* BPF link, -1: none */
+	int prog_fd; /* borrowed */
+	char category[SOURCE_NAME_MAX], name[SOURCE_NAME_MAX];
+};
+
+/* Let samples weigh the field @name. */
+static int take_weight(const char *name, const struct event_format *format,
+		       struct fpl_source *event, struct fpl_err *err)
+{
+	const struct event_field *field = event_format_find(format, name, strlen(name));
+
+	if (!field)
+		return fpl_fail(err, -EINVAL, "--weight %s: no such field: --filter x names all",
+				name);
+	if (field->field.kind != FPL_FIELD_SIGNED && field->field.kind != FPL_FIELD_UNSIGNED)
+		return fpl_fail(err, -EINVAL, "--weight %s: no number: %s", name, field->type);
+	event->weight = field->field;
+	return 0;
+}
+
+/* Compile what is asked of the record. */
+static int ask(struct tracepoint *point, const struct source_spec *spec, int tracefs,
+	       struct fpl_err *err)
+{
+	CLEANUP(event_format_fini) struct event_format format = { 0 };
+	AUTO_FREE char *text = NULL;
+	int code;
+
+	if (!spec->filter && !spec->weight)
+		return 0;
+	code = tracefs_format(tracefs, point->category, point->name, &text, err);
+	if (!code)
+		code = event_format_parse(text, point->category, &format, err);
+	if (code)
+		return code == -EINVAL ? fpl_fail_in(err, -EOPNOTSUPP, "%s", spec->name) : code;
+	if (spec->filter) {
+		code = event_filter_compile(spec->filter, &format, &point->event, err);
+		if (code)
+			return fpl_fail_in(err, code, "--filter '%s'", spec->filter);
+	}
+	return spec->weight ? take_weight(spec->weight, &format, &point->event, err) : 0;
+}
+
+/* Errors: of perf_event_open. */
+static int open_event(uint64_t id, int cpu)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_TRACEPOINT,
+		.config = id,
+		.sample_period = 1,
+	};
+	int fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static void describe(struct source *source, const struct source_spec *spec, uint64_t period)
+{
+	struct profile_source *what = &source->what;
+
+	memcpy(what->name, spec->name, sizeof(what->name));
+	snprintf(what->type, sizeof(what->type), "%s", spec->weight ? spec->weight : spec->name);
+	snprintf(what->unit, sizeof(what->unit), "%s", spec->unit ? spec->unit : "count");
+	what->period = source->period = period;
+	source->nr_sampled = source->cpus.nr;
+}
+
+static int tracepoint_open(struct source *source, const struct engine_options *options,
+			   struct fpl_err *err)
+{
+	const struct source_spec *spec = &options->source;
+	struct tracepoint *point = calloc(1, sizeof(*point));
+	AUTO_FD int tracefs = -1;
+	uint64_t id;
+	int code;
+
+	source->own = point;
+	if (!point)
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", spec->name);
+	point->fd = point->link = -1;
+	/* the kernel calls the program on every CPU */
+	if (options->cpus.nr)
+		return fpl_fail(err, -EINVAL,
+				"-C: %s is sampled on all CPUs: --by cpu tells them apart",
+				spec->name);
+	snprintf(point->category, sizeof(point->category), "%.*s", (int)strcspn(spec->name, ":"),
+		 spec->name);
+	snprintf(point->name, sizeof(point->name), "%s", strchr(spec->name, ':') + 1);
+	code = tracefs_open(&tracefs, err);
+	if (!code)
+		code = tracefs_event_id(tracefs, point->category, point->name, &id, err);
+	if (code == -ENOENT)
+		return fpl_fail(err, -EINVAL, "-e %s: no such tracepoint: fpless list names all",
+				spec->name);
+	if (!code)
+		code = ask(point, spec, tracefs, err);
+	if (code)
+		return code;
+	point->event.every = options->period ? (uint32_t)options->period : 1;
+	point->fd = open_event(id, source->cpus.cpus[0]);
+	if (advice_is_refusal(point->fd))
+		return advice_fail_events(err, -EACCES, "perf_event_open");
+	if (point->fd < 0)
+		return fpl_fail(err, -EOPNOTSUPP, "%s: perf_event_open: %s", spec->name,
+				strerror(-point->fd));
+	source->event = &point->event;
+	describe(source, spec, point->event.every);
+	return 0;
+}
+
+static void tracepoint_close(struct source *source)
+{
+	struct tracepoint *point = source->own;
+
+	if (!point)
+		return;
+	cleanup_fd(&point->link);
+	cleanup_fd(&point->fd);
+	free(point);
+}
+
+static int tracepoint_attach(struct source *source, int prog_fd, struct fpl_err *err)
+{
+	struct tracepoint *point = source->own;
+
+	point->prog_fd = prog_fd;
+	point->link = bpf_link_create(prog_fd, point->fd, BPF_PERF_EVENT, NULL);
+	return point->link < 0 ? fpl_fail(err, -EOPNOTSUPP, "%s: attach: %s", source->what.name,
+					  strerror(errno))
+			       : 0;
+}
+
+/* The gate is its switch. */
+static int tracepoint_enable(struct source *source, struct fpl_err *err)
+{
+	(void)source;
+	(void)err;
+	return 0;
+}
+
+static void tracepoint_disable(struct source *source)
+{
+	(void)source;
+}
+
+/* The kernel counts the runs that it skipped because another program ran on the CPU. */
+static uint64_t tracepoint_counted(const struct source *source, uint64_t fired)
+{
+	const struct tracepoint *point = source->own;
+	struct bpf_prog_info info = { 0 };
+	uint32_t size = sizeof(info);
+
+	if (bpf_obj_get_info_by_fd(point->prog_fd, &info, &size))
+		return 0;
+	return fired + info.recursion_misses / point->event.every;
+}
+
+const struct source_ops source_tracepoint_ops = {
+	.open = tracepoint_open,
+	.attach = tracepoint_attach,
+	.enable = tracepoint_enable,
+	.disable = tracepoint_disable,
+	.counted = tracepoint_counted,
+	.close = tracepoint_close,
+};
