@@ -72,21 +72,43 @@ bool owner_parse_cgroup(const char *text, char ret[OWNER_PATH_SIZE])
 	return true;
 }
 
-/* Reads the cgroup of the process whose folder in /proc has the name @name. */
-static bool read_cgroup(const char *name, char ret[OWNER_PATH_SIZE])
+/* How often this thread has slept. */
+static long nr_sleeps(void)
+{
+	struct rusage usage;
+
+	return getrusage(RUSAGE_THREAD, &usage) ? 0 : usage.ru_nvcsw;
+}
+
+/*
+ * Reads /proc/PID/cgroup, whose text older kernels make under the lock. Returns its size; @ret_ns:
+ * how long it waited for the lock, 0 if the thread did not sleep: then others had the CPU. open(2)
+ * is not part of it: it sleeps for milliseconds, without any lock of cgroups, where it makes a
+ * larger table of descriptors in a process with several threads.
+ */
+static ssize_t read_text(int fd, char ret[TEXT_SIZE], uint64_t *ret_ns)
+{
+	uint64_t began_ns = clock_monotonic_ns();
+	long slept = nr_sleeps();
+	ssize_t size = read(fd, ret, TEXT_SIZE - 1);
+
+	*ret_ns = nr_sleeps() == slept ? 0 : clock_monotonic_ns() - began_ns;
+	ret[size < 0 ? 0 : size] = '\0';
+	return size;
+}
+
+/* Reads the cgroup of the process whose folder in /proc has the name @name. @ret_ns: as that of
+ * read_text(). */
+static bool read_cgroup(const char *name, char ret[OWNER_PATH_SIZE], uint64_t *ret_ns)
 {
 	char path[64], text[TEXT_SIZE];
-	ssize_t size;
 
 	snprintf(path, sizeof(path), "/proc/%s/cgroup", name);
 
 	AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
 
-	size = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (size < 0)
-		return false;
-	text[size] = '\0';
-	return owner_parse_cgroup(text, ret);
+	*ret_ns = 0;
+	return fd >= 0 && read_text(fd, text, ret_ns) >= 0 && owner_parse_cgroup(text, ret);
 }
 
 /* The number of the cgroup @path; OWNER_CGROUPS_MAX: that of all for which there is no room. Under
@@ -114,7 +136,9 @@ static uint64_t number_of(const char *path)
 /* The cgroup of this process; "": there is no version 2. Under the lock. */
 static const char *own_cgroup(void)
 {
-	if (!known.has_own && !read_cgroup("self", known.own))
+	uint64_t waited_ns;
+
+	if (!known.has_own && !read_cgroup("self", known.own, &waited_ns))
 		known.own[0] = '\0';
 	known.has_own = true;
 	return known.own;
@@ -141,40 +165,27 @@ static bool may_ask(uint64_t now_ns)
 	return may;
 }
 
-/* How often this thread has slept. */
-static long nr_sleeps(void)
+static void note_wait(uint64_t waited_ns)
 {
-	struct rusage usage;
-
-	return getrusage(RUSAGE_THREAD, &usage) ? 0 : usage.ru_nvcsw;
-}
-
-/* Only a reading that slept has waited for the lock: else other threads had the CPU. */
-static void note_time(uint64_t began_ns, bool has_slept)
-{
-	uint64_t now_ns = clock_monotonic_ns(), took_ns = now_ns - began_ns;
-
-	if (took_ns <= SLOW_NS || !has_slept)
+	if (waited_ns <= SLOW_NS)
 		return;
 	pthread_mutex_lock(&known.lock);
-	known.next_ns = now_ns + PAUSE * took_ns;
+	known.next_ns = clock_monotonic_ns() + PAUSE * waited_ns;
 	pthread_mutex_unlock(&known.lock);
 }
 
 /* The cgroup of process @pid; @uid if that is no owner. */
 static uint64_t cgroup_or_user(pid_t pid, uint64_t uid)
 {
-	uint64_t began_ns = clock_monotonic_ns();
 	char name[16], path[OWNER_PATH_SIZE];
+	uint64_t waited_ns;
 	bool has_path;
-	long slept;
 
-	if (!may_ask(began_ns))
+	if (!may_ask(clock_monotonic_ns()))
 		return uid;
 	snprintf(name, sizeof(name), "%d", (int)pid);
-	slept = nr_sleeps();
-	has_path = read_cgroup(name, path);
-	note_time(began_ns, nr_sleeps() != slept);
+	has_path = read_cgroup(name, path, &waited_ns);
+	note_wait(waited_ns);
 	return has_path ? owner_of_cgroup(path, uid) : uid;
 }
 
