@@ -30,9 +30,10 @@
 
 /*
  * Descriptors that objects leave to the rest: maps, programs and links of BPF, sockets of workers,
- * outputs, files while they are read (some 50 together), and per CPU its events and their rings.
+ * outputs, files while they are read (some 50 together), the places of files that wait for a
+ * lookup, and per CPU its events and their rings.
  */
-#define OTHER_FILES	    64u
+#define OTHER_FILES	    (64u + FINDER_PLACES_MAX)
 #define OTHER_FILES_PER_CPU 4u
 #define OBJECTS_LEAST	    4u /* in any case */
 
@@ -597,14 +598,16 @@ struct object *finder_object(struct finder *finder, const struct file_hint *hint
 	struct file_here here;
 	struct object *object = NULL;
 	struct fpl_err err = { 0 };
-	AUTO_FD int place = -1;
+	AUTO_FD int own_place = -1;
+	int place = hint->place ? *hint->place : -1;
 
 	find_here(finder, hint, &here);
 
 	int code = from_here(finder, hint, &here, &object, &err);
 
 	if (code == -ESTALE) {
-		place = mapped_file_place(hint->pid, hint->start, hint->end);
+		if (!hint->place)
+			place = own_place = mapped_file_place(hint->pid, hint->start, hint->end);
 		code = from_process(finder, hint, &here, place, &object, &err);
 	}
 	if (code)

@@ -32,9 +32,13 @@ struct file_hint {
 	const uint8_t *build_id; /* of the file that is mapped; NULL: not known */
 	size_t build_id_size;
 	uint32_t dev_major, dev_minor;
-	uint64_t inode; /* 0: not known, and neither is the device */
-	uint64_t owner; /* of the process (proc/owner.h); OWNER_UNKNOWN: it may be asked */
+	uint64_t inode;	  /* 0: not known, and neither is the device */
+	uint64_t owner;	  /* of the process (proc/owner.h); OWNER_UNKNOWN: it may be asked */
+	const int *place; /* what mapped_file_place() has said, borrowed; NULL: it may be asked */
 };
+
+/* The most places that hints hold at once. */
+#define FINDER_PLACES_MAX 32u
 
 struct finder;
 

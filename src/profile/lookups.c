@@ -10,15 +10,26 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/thread.h"
+#include "proc/mapped_file.h"
+#include "profile/share.h"
+
+/* A thread and what waits for it. */
+struct stage {
+	pthread_t thread;
+	bool has_thread;
+	pthread_cond_t wake;
+	struct turn_queue todo;
+	struct turns turns;
+};
 
 struct lookups {
-	struct finder *finder;	       /* borrowed: of the thread */
-	struct code_names *code_names; /* borrowed: of the thread; may be NULL */
-	pthread_t thread;
-	pthread_mutex_t lock; /* of all below */
-	pthread_cond_t wake;
-	struct turn_queue todo, done;
-	struct turns turns;
+	struct finder *finder;	       /* borrowed: of the stage `all` */
+	struct code_names *code_names; /* borrowed: of the stage `all`; may be NULL */
+	pthread_mutex_t lock;	       /* of all below */
+	struct stage places, all;      /* files wait for the first, then as all lookups do */
+	struct turn_queue done;
+	struct share_book places_of; /* nr_places by owner */
+	size_t nr_places;	     /* held */
 	bool stop;
 	int event_fd;
 	size_t nr_open; /* of the asking thread alone */
@@ -30,12 +41,20 @@ static struct lookup *lookup_of(struct turn *turn)
 	return (struct lookup *)turn;
 }
 
+static void close_place(struct lookup *lookup)
+{
+	if (lookup->file.hint.place)
+		cleanup_fd(&lookup->file.place);
+	lookup->file.hint.place = NULL;
+}
+
 void lookup_free(struct lookup *lookup)
 {
 	if (!lookup)
 		return;
 	switch (lookup->kind) {
 	case LOOKUP_FILE:
+		close_place(lookup);
 		free(lookup->file.path);
 		break;
 	case LOOKUP_PROCESS:
@@ -78,6 +97,31 @@ static void look_up(struct lookups *lookups, struct lookup *lookup)
 }
 
 /* Under the lock. */
+static void push(struct stage *stage, struct lookup *lookup)
+{
+	turn_queue_push(&stage->todo, &lookup->turn);
+	pthread_cond_signal(&stage->wake);
+}
+
+/* Under the lock, which is let go of meanwhile. Without room for a place the file waits on. */
+static void take_place(struct lookups *lookups, struct lookup *lookup)
+{
+	const struct file_hint *hint = &lookup->file.hint;
+	uint64_t owner = lookup->turn.owner;
+
+	if (lookups->nr_places < FINDER_PLACES_MAX &&
+	    share_allows(&lookups->places_of, owner, 1, FINDER_PLACES_MAX)) {
+		share_take(&lookups->places_of, owner, 1);
+		lookups->nr_places++;
+		pthread_mutex_unlock(&lookups->lock);
+		lookup->file.place = mapped_file_place(hint->pid, hint->start, hint->end);
+		lookup->file.hint.place = &lookup->file.place;
+		pthread_mutex_lock(&lookups->lock);
+	}
+	push(&lookups->all, lookup);
+}
+
+/* Under the lock. */
 static void finish(struct lookups *lookups, struct lookup *lookup)
 {
 	if (lookup->kind == LOOKUP_CODE) {
@@ -89,32 +133,98 @@ static void finish(struct lookups *lookups, struct lookup *lookup)
 	turn_queue_push(&lookups->done, &lookup->turn);
 }
 
-static void *lookups_main(void *ctx)
+/* Under the lock, which is let go of meanwhile. */
+static void do_all(struct lookups *lookups, struct lookup *lookup)
 {
-	struct lookups *lookups = ctx;
+	bool has_place = lookup->kind == LOOKUP_FILE && lookup->file.hint.place;
 
+	pthread_mutex_unlock(&lookups->lock);
+	look_up(lookups, lookup);
+	if (has_place)
+		close_place(lookup);
+	pthread_mutex_lock(&lookups->lock);
+	if (has_place) {
+		share_give_back(&lookups->places_of, lookup->turn.owner, 1);
+		lookups->nr_places--;
+	}
+	finish(lookups, lookup);
+}
+
+static void run_stage(struct lookups *lookups, struct stage *stage,
+		      void (*work)(struct lookups *lookups, struct lookup *lookup))
+{
 	pthread_mutex_lock(&lookups->lock);
 	while (!lookups->stop) {
 		uint64_t began_ns = clock_monotonic_ns(), now_ns;
 		struct lookup *lookup =
-			lookup_of(turns_begin(&lookups->turns, &lookups->todo, began_ns));
+			lookup_of(turns_begin(&stage->turns, &stage->todo, began_ns));
 
 		if (!lookup) {
-			pthread_cond_wait(&lookups->wake, &lookups->lock);
+			pthread_cond_wait(&stage->wake, &lookups->lock);
 			continue;
 		}
 
 		uint64_t owner = lookup->turn.owner;
 
-		pthread_mutex_unlock(&lookups->lock);
-		look_up(lookups, lookup);
+		work(lookups, lookup);
 		now_ns = clock_monotonic_ns();
-		pthread_mutex_lock(&lookups->lock);
-		turns_end(&lookups->turns, owner, now_ns - began_ns, now_ns);
-		finish(lookups, lookup);
+		turns_end(&stage->turns, owner, now_ns - began_ns, now_ns);
 	}
 	pthread_mutex_unlock(&lookups->lock);
+}
+
+static void *places_main(void *ctx)
+{
+	struct lookups *lookups = ctx;
+
+	run_stage(lookups, &lookups->places, take_place);
 	return NULL;
+}
+
+static void *all_main(void *ctx)
+{
+	struct lookups *lookups = ctx;
+
+	run_stage(lookups, &lookups->all, do_all);
+	return NULL;
+}
+
+static int begin_stage(struct lookups *lookups, struct stage *stage, void *(*run)(void *ctx))
+{
+	int code = thread_begin(&stage->thread, run, lookups);
+
+	stage->has_thread = !code;
+	return code;
+}
+
+static void end_stage(struct lookups *lookups, struct stage *stage)
+{
+	pthread_mutex_lock(&lookups->lock);
+	lookups->stop = true;
+	pthread_cond_signal(&stage->wake);
+	pthread_mutex_unlock(&lookups->lock);
+	if (stage->has_thread)
+		pthread_join(stage->thread, NULL);
+}
+
+static void init_stage(struct stage *stage)
+{
+	pthread_cond_init(&stage->wake, NULL);
+	turn_queue_init(&stage->todo);
+}
+
+static void drop(struct turn_queue *queue)
+{
+	struct turn *turn;
+
+	while ((turn = turn_queue_pop(queue)))
+		lookup_free(lookup_of(turn));
+}
+
+static void fini_stage(struct stage *stage)
+{
+	drop(&stage->todo);
+	pthread_cond_destroy(&stage->wake);
 }
 
 int lookups_begin(struct finder *finder, struct code_names *code_names, struct lookups **ret,
@@ -128,54 +238,44 @@ int lookups_begin(struct finder *finder, struct code_names *code_names, struct l
 	lookups->finder = finder;
 	lookups->code_names = code_names;
 	pthread_mutex_init(&lookups->lock, NULL);
-	pthread_cond_init(&lookups->wake, NULL);
-	turn_queue_init(&lookups->todo);
+	init_stage(&lookups->places);
+	init_stage(&lookups->all);
 	turn_queue_init(&lookups->done);
 	lookups->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	code = lookups->event_fd < 0 ? -errno
-				     : thread_begin(&lookups->thread, lookups_main, lookups);
+	code = lookups->event_fd < 0 ? -errno : begin_stage(lookups, &lookups->places, places_main);
+	if (!code)
+		code = begin_stage(lookups, &lookups->all, all_main);
 	if (code) {
-		cleanup_fd(&lookups->event_fd);
-		free(lookups);
+		lookups_end(lookups);
 		return fpl_fail(err, code, "lookups: thread: %s", strerror(-code));
 	}
 	*ret = lookups;
 	return 0;
 }
 
-static void drop(struct turn_queue *queue)
-{
-	struct turn *turn;
-
-	while ((turn = turn_queue_pop(queue)))
-		lookup_free(lookup_of(turn));
-}
-
 void lookups_end(struct lookups *lookups)
 {
 	if (!lookups)
 		return;
-	pthread_mutex_lock(&lookups->lock);
-	lookups->stop = true;
-	pthread_cond_signal(&lookups->wake);
-	pthread_mutex_unlock(&lookups->lock);
-	pthread_join(lookups->thread, NULL);
-	drop(&lookups->todo);
+	end_stage(lookups, &lookups->places);
+	end_stage(lookups, &lookups->all);
+	fini_stage(&lookups->places);
+	fini_stage(&lookups->all);
 	drop(&lookups->done);
 	cleanup_fd(&lookups->event_fd);
-	pthread_cond_destroy(&lookups->wake);
 	pthread_mutex_destroy(&lookups->lock);
 	free(lookups);
 }
 
 static void ask(struct lookups *lookups, struct lookup *lookup, uint64_t owner)
 {
+	bool is_mapped = lookup->kind == LOOKUP_FILE && !lookup->file.vdso;
+
 	lookup->turn.owner = owner;
 	lookup->is_done = false;
 	lookups->nr_open += lookup->kind != LOOKUP_CODE;
 	pthread_mutex_lock(&lookups->lock);
-	turn_queue_push(&lookups->todo, &lookup->turn);
-	pthread_cond_signal(&lookups->wake);
+	push(is_mapped ? &lookups->places : &lookups->all, lookup);
 	pthread_mutex_unlock(&lookups->lock);
 }
 
@@ -203,6 +303,7 @@ int lookups_file(struct lookups *lookups, const struct file_hint *hint, bool vds
 	}
 	lookup->file.hint = *hint;
 	lookup->file.hint.path = lookup->file.path;
+	lookup->file.hint.place = NULL;
 	lookup->file.hint.owner = owner;
 	lookup->file.vdso = vdso;
 	if (hint->build_id && size <= sizeof(lookup->file.build_id)) {

@@ -4,6 +4,11 @@
  * take as long as others like. The thread of the run asks, goes on, and takes the answers from one
  * queue. The finder and the code names belong to this thread from lookups_begin() to lookups_end().
  *
+ * A file may have to wait longer than its process lives, and then only its path is left, which may
+ * lead nowhere, or to another file. So a second thread takes the places of the files that wait
+ * (mapped_file_place()): at most FINDER_PLACES_MAX, half of them for one owner (share.h). Beyond
+ * that a file waits without.
+ *
  * Whose turn it is, turns.h says. A lookup takes no longer than the patience of obj/opener.h and
  * the time limits of workers allow.
  */
@@ -40,6 +45,7 @@ struct lookup {
 			char *path; /* owned: hint.path */
 			uint8_t build_id[SIDEBAND_BUILD_ID_MAX];
 			bool vdso;
+			int place;	       /* hint.place, if that is not NULL: owned */
 			struct object *object; /* answer: borrowed; NULL: none */
 		} file;
 		struct {

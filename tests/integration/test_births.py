@@ -17,10 +17,10 @@ from test_few_files import allow_files
 CHAIN = fixture("chain")
 NR_PROGRAMS = 130
 RUN_MS = 40
-# objects are what 64 + 4 for each CPU leave of it
+# objects are what 96 + 4 for each CPU leave of it
 ROOM = 96
-LIMIT = 64 + 4 * os.cpu_count() + ROOM
-LIMIT_COPIES = 64 + 4 * os.cpu_count() + 3 * ROOM
+LIMIT = 96 + 4 * os.cpu_count() + ROOM
+LIMIT_COPIES = 96 + 4 * os.cpu_count() + 3 * ROOM
 NAMES = {"spin", "far_away", "indirect", "wide"}
 
 

@@ -13,8 +13,8 @@ from pending_case import CALLER, PendingCase, slow_file
 from root_case import FPLESS, LIBC, die_with_the_tests, main
 
 PR_CAPBSET_DROP, CAP_SYS_RESOURCE = 24, 24
-# what src/profile/catalog.c leaves to others than objects, and some
-LIMIT = 64 + 4 * os.cpu_count() + 18
+# what src/profile/finder.c leaves to others than objects, and some
+LIMIT = 96 + 4 * os.cpu_count() + 18
 NR_FILES = 30
 USER = 61234  # in no /etc/passwd
 

@@ -12,8 +12,8 @@ from test_few_files import allow_files
 MANY_FILES = fixture("many_files")
 NR_MAPPED = 4000
 NR_VICTIMS = 6
-# objects are what 64 + 4 for each CPU leave of it
-LIMIT = 64 + 4 * os.cpu_count() + 96
+# objects are what 96 + 4 for each CPU leave of it
+LIMIT = 96 + 4 * os.cpu_count() + 96
 
 
 class ManyFiles(PendingCase):

@@ -5,11 +5,12 @@
 import os
 import resource
 import shlex
+import shutil
 import signal
 
-from parser_processes import children, readers, status
+from parser_processes import children, readers, status, workers
 from pending_case import CALLER, STEPS, Hurry, PendingCase, call, slow_file
-from root_case import is_dead, main
+from root_case import fixture, is_dead, main
 
 from waiting import cpu_ms  # root_case knows where
 
@@ -218,6 +219,33 @@ class Eviction(PendingCase):
 
     def test_it_is_needed_again_when_all_rows_were_made(self):
         self.evict(True)
+
+
+class ShortLives(PendingCase):
+    def test_a_file_that_waited_until_its_process_had_gone(self):
+        """Nothing stands at its path here, so only the process could lead to it."""
+        first, root, over = self.slow("first"), self.path("root"), self.path("over")
+        os.mkdir(root)
+        shutil.copy2(fixture("chain_static"), os.path.join(root, "program"))
+        short = shlex.join(["chroot", root, "/program", "250"])
+        process = self.begin(self.script(first, f"{short}; touch {over}; kill $first; wait $first"))
+        self.wait_for(process, "no table", lambda: self.tables_in(self.said(), first))
+        # whoever reads files reads none for as long as the program lives: that of chroot(1) is the first to wait
+        stopped = workers(process.pid)
+        for pid in stopped:
+            self.signal(pid, signal.SIGSTOP)
+        try:
+            self.go()
+            self.wait_for(process, "the program is not over", lambda: os.path.exists(over))
+        finally:
+            for pid in stopped:
+                self.signal(pid, signal.SIGCONT)
+        run = self.end(process)
+        stacks = [stack for stack in run.stacks if stack["comm"] == "program" and stack["user"]
+                  and stack["stop"] not in ("exiting", "execing")]
+        self.assertGreater(sum(stack["count"] for stack in stacks), 10, run.stderr)
+        self.assertEqual({(stack["stop"], stack["user"][-1].get("object")) for stack in stacks},
+                         {("outermost", "/program")}, run.stderr)
 
 
 if __name__ == "__main__":

@@ -2,21 +2,28 @@
 /* The asking thread does not wait: over a finder made here that takes as long as a test likes. */
 #include "cmocka_all.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <semaphore.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
+#include "proc/mapped_file.h"
 #include "profile/lookups.h"
 #include "profile/object.h"
 
 #define PATIENCE_MS 20000
 
 static struct {
-	sem_t begun, go; /* for files whose path is "slow" */
+	sem_t begun, go;				 /* for files whose path is "slow" */
+	sem_t placed;					 /* for each place */
+	atomic_size_t nr_places, most_places, nr_placed; /* open at once, and looked up */
 	struct object object;
-	char order[32]; /* what was done: the first letter of a path, or of a kind */
+	char order[128]; /* what was done: the first letter of a path, or of a kind */
 	size_t nr;
 	size_t nr_forgotten;
 } world;
@@ -27,10 +34,26 @@ static void note(char what)
 	world.order[world.nr++] = what;
 }
 
+int mapped_file_place(pid_t pid, uint64_t start, uint64_t end)
+{
+	size_t nr = atomic_fetch_add(&world.nr_places, 1) + 1;
+
+	(void)pid, (void)start, (void)end;
+	if (nr > world.most_places)
+		world.most_places = nr;
+	sem_post(&world.placed);
+	return open("/", O_PATH | O_CLOEXEC);
+}
+
 struct object *finder_object(struct finder *finder, const struct file_hint *hint)
 {
 	(void)finder;
 	note(hint->path[0]);
+	if (hint->place) {
+		assert_true(fcntl(*hint->place, F_GETFD) >= 0);
+		world.nr_placed++;
+		world.nr_places--;
+	}
 	if (strcmp(hint->path, "slow") == 0) {
 		sem_post(&world.begun);
 		sem_wait(&world.go);
@@ -79,12 +102,13 @@ static struct lookups *begin(void)
 	memset(&world, 0, sizeof(world));
 	assert_int_equal(sem_init(&world.begun, 0, 0), 0);
 	assert_int_equal(sem_init(&world.go, 0, 0), 0);
+	assert_int_equal(sem_init(&world.placed, 0, 0), 0);
 	/* the doubles above look at neither */
 	assert_int_equal(lookups_begin(NULL, (struct code_names *)&world, &lookups, NULL), 0);
 	return lookups;
 }
 
-static struct lookup *ask_file(struct lookups *lookups, const char *path)
+static struct lookup *ask_file_of(struct lookups *lookups, const char *path, uint64_t owner)
 {
 	const uint8_t build_id[3] = { 1, 2, 3 };
 	const struct file_hint hint = {
@@ -92,8 +116,13 @@ static struct lookup *ask_file(struct lookups *lookups, const char *path)
 	};
 	struct lookup *lookup = NULL;
 
-	assert_int_equal(lookups_file(lookups, &hint, false, 0, &lookup), 0);
+	assert_int_equal(lookups_file(lookups, &hint, false, owner, &lookup), 0);
 	return lookup;
+}
+
+static struct lookup *ask_file(struct lookups *lookups, const char *path)
+{
+	return ask_file_of(lookups, path, 0);
 }
 
 static struct lookup *await_answer(struct lookups *lookups)
@@ -192,8 +221,66 @@ static void what_was_not_begun_is_given_up_at_the_end(void **state)
 	assert_int_equal(lookups_process(lookups, 1, 1, 1, 0), 0);
 	sem_post(&world.go);
 	lookups_end(lookups); /* the sanitizer says what is not freed */
+	/* a file waits for its place first */
 	assert_true(strcmp(world.order, "s") == 0 || strcmp(world.order, "sn") == 0 ||
-		    strcmp(world.order, "snP") == 0);
+		    strcmp(world.order, "sP") == 0 || strcmp(world.order, "snP") == 0 ||
+		    strcmp(world.order, "sPn") == 0);
+}
+
+static int lowest_free_fd(void)
+{
+	int fd = open("/", O_PATH | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	close(fd);
+	return fd;
+}
+
+/*
+ * Asks for @nr files of @owner, and waits until @nr_placed of them have their places, while the
+ * first is read. Returns how many had one when they were looked up.
+ */
+static size_t nr_placed_of(size_t nr, uint64_t owner, size_t nr_placed)
+{
+	struct lookups *lookups = begin();
+	int before = lowest_free_fd();
+
+	ask_file_of(lookups, "slow", owner);
+	sem_wait(&world.begun);
+	for (size_t i = 1; i < nr; i++)
+		ask_file_of(lookups, "file", owner);
+	for (size_t i = 0; i < nr_placed; i++)
+		sem_wait(&world.placed);
+	sem_post(&world.go);
+	for (size_t i = 0; i < nr; i++) {
+		struct lookup *lookup = await_answer(lookups);
+
+		assert_non_null(lookup);
+		assert_null(lookup->file.hint.place);
+		lookup_free(lookup);
+	}
+	assert_int_equal(lowest_free_fd(), before);
+	lookups_end(lookups);
+	assert_int_equal(world.nr_places, 0);
+	return world.nr_placed;
+}
+
+static void places_are_taken_while_a_file_is_silent(void **state)
+{
+	(void)state;
+	assert_int_equal(nr_placed_of(20, 0, 20), 20);
+}
+
+/* The first is counted in world.nr_places until it is read, and in lookups until it is done. */
+static void only_so_many_places_are_held(void **state)
+{
+	const uint64_t user = 61234;
+
+	(void)state;
+	assert_true(nr_placed_of(100, 0, FINDER_PLACES_MAX) >= FINDER_PLACES_MAX);
+	assert_in_range(world.most_places, FINDER_PLACES_MAX - 1, FINDER_PLACES_MAX);
+	assert_true(nr_placed_of(100, user, FINDER_PLACES_MAX / 2) >= FINDER_PLACES_MAX / 2);
+	assert_in_range(world.most_places, FINDER_PLACES_MAX / 2 - 1, FINDER_PLACES_MAX / 2);
 }
 
 int main(void)
@@ -202,6 +289,8 @@ int main(void)
 		cmocka_unit_test(who_asks_goes_on_while_a_file_is_silent),
 		cmocka_unit_test(an_answer_may_be_asked_for_again),
 		cmocka_unit_test(what_is_asked_of_all_kinds_is_answered_in_order),
+		cmocka_unit_test(places_are_taken_while_a_file_is_silent),
+		cmocka_unit_test(only_so_many_places_are_held),
 		cmocka_unit_test(what_was_not_begun_is_given_up_at_the_end),
 	};
 

@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 from slow_code import slow_file  # noqa: E402
 
 NAME, FOLDER, NR_FILES = "/a/b", "/out/cgroup", 16
-LIMIT = 64 + 4 * 1 + 18  # as tests/integration/test_few_files.py: a guest has one CPU
+LIMIT = 96 + 4 * 1 + 18  # as tests/integration/test_few_files.py: a guest has one CPU
 STEPS = 100
 
 
