@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "obj/blake2b.h"
 #include "table_version.h"
+#include "unwind/table_check.h"
 
 static const char magic[8] = { 'f', 'p', 'l', 't', 'a', 'b', 'l', 'e' };
 
@@ -56,12 +57,8 @@ void table_entry_describe(const struct table *table, const struct table_key *key
 	digest_of(ret, table, ret->digest);
 }
 
-/* Does [off, off + size) lie in the image? */
-static bool is_inside(const struct table_entry_header *header, uint32_t off, uint64_t size)
-{
-	return off <= header->image_bytes && size <= header->image_bytes - off;
-}
-
+/* Is it ours, and of a size that may be read? What it says of the image is left to table_check().
+ */
 static int check_header(const struct table_entry_header *header, const struct table_key *key,
 			uint64_t size, struct fpl_err *err)
 {
@@ -75,12 +72,8 @@ static int check_header(const struct table_entry_header *header, const struct ta
 	if (size != sizeof(*header) + header->image_bytes)
 		return fpl_fail(err, -EBADMSG, "%" PRIu64 " bytes, wanted %zu", size,
 				sizeof(*header) + header->image_bytes);
-	if (header->image_bytes > table_limits_default.memory_bytes ||
-	    !is_inside(header, header->rules_off, FPL_RULE_REACH) ||
-	    !is_inside(header, header->dir_off,
-		       (uint64_t)header->nr_pages * sizeof(struct fpl_page)) ||
-	    header->first_vaddr % (1u << FPL_PAGE_LOG2) != 0)
-		return fpl_fail(err, -EBADMSG, "a header that makes no sense");
+	if (header->image_bytes > table_limits_default.memory_bytes)
+		return fpl_fail(err, -EBADMSG, "a table of impossible size");
 	return 0;
 }
 
@@ -135,6 +128,9 @@ int table_entry_read(const struct table_key *key, uint64_t size, table_entry_rea
 	digest_of(&header, table, digest);
 	if (memcmp(digest, header.digest, sizeof(digest)) != 0)
 		return fpl_fail(err, -EBADMSG, "its digest is wrong");
+	/* a digest is no proof: whoever may write to the folder can compute it */
+	if (table_check(table, NULL))
+		return fpl_fail(err, -EBADMSG, "a table that does not hold together");
 	*ret = TAKE_PTR(table);
 	return 0;
 }

@@ -42,8 +42,9 @@ typedef int (*table_entry_read_fn)(void *ctx, uint64_t off, void *buf, size_t si
 /*
  * Read the entry of @key that @read hands out, @size bytes as a whole, into a table of its own.
  *
- * Errors: -ESTALE it was made by another version, which is no fault; -EBADMSG it is torn, damaged
- * or of another key (message says which); -ENOMEM; those of @read. Cost: reads it once.
+ * Errors: -ESTALE it was made by another version, which is no fault; -EBADMSG it is torn, damaged,
+ * of another key, or no table that lookups may rely on (message says which); -ENOMEM; those of
+ * @read. Cost: reads it once, and goes over it twice in memory.
  */
 FPL_MUST_CHECK int table_entry_read(const struct table_key *key, uint64_t size,
 				    table_entry_read_fn read, void *ctx, struct table **ret,

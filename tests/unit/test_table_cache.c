@@ -76,7 +76,7 @@ static struct table_key key_of(uint8_t n)
 static void put(struct disk_cache *cache, uint8_t n, uint32_t bytes)
 {
 	const struct table_key key = key_of(n);
-	struct table *table = table_of_pattern(bytes, n);
+	struct table *table = table_of_rows(bytes, n);
 
 	table_cache_store(cache, &key, table);
 	table_destroy(table);
@@ -86,7 +86,7 @@ static void put(struct disk_cache *cache, uint8_t n, uint32_t bytes)
 static bool has(struct disk_cache *cache, uint8_t n, uint32_t bytes)
 {
 	const struct table_key key = key_of(n);
-	struct table *want = table_of_pattern(bytes, n);
+	struct table *want = table_of_rows(bytes, n);
 	struct table *got = table_cache_load(cache, &key);
 	bool found = got != NULL;
 
@@ -129,7 +129,7 @@ static void stored_table_is_found_by_the_next_run(void **state)
 
 	assert_false(has(cache, 1, 5000));
 	put(cache, 1, 5000);
-	put(cache, 2, 2 * FPL_CHUNK_SIZE + 77);
+	put(cache, 2, 2 * FPL_CHUNK_SIZE + 777);
 	disk_cache_stats(cache, DISK_CACHE_TABLES, &stats);
 	assert_int_equal(stats.hits, 0);
 	assert_int_equal(stats.misses, 1);
@@ -144,19 +144,19 @@ static void stored_table_is_found_by_the_next_run(void **state)
 
 	cache = open_cache(tree, 64 * MIB);
 	assert_true(has(cache, 1, 5000));
-	assert_true(has(cache, 2, 2 * FPL_CHUNK_SIZE + 77));
+	assert_true(has(cache, 2, 2 * FPL_CHUNK_SIZE + 777));
 	assert_false(has(cache, 3, 5000));
 	disk_cache_stats(cache, DISK_CACHE_TABLES, &stats);
 	assert_int_equal(stats.hits, 2);
 	assert_int_equal(stats.misses, 1);
-	assert_in_range(stats.bytes, 2 * FPL_CHUNK_SIZE + 5077, 2 * FPL_CHUNK_SIZE + 7000);
+	assert_in_range(stats.bytes, 2 * FPL_CHUNK_SIZE + 5777, 2 * FPL_CHUNK_SIZE + 7000);
 	disk_cache_destroy(cache);
 }
 
 static void no_cache_is_a_cache_that_holds_nothing(void **state)
 {
 	const struct table_key key = key_of(1);
-	struct table *table = table_of_pattern(5000, 1);
+	struct table *table = table_of_rows(5000, 1);
 	struct disk_cache_stats stats;
 
 	(void)state;
@@ -476,23 +476,23 @@ static void writer_stores_given_tables(void **state)
 
 	table_writer_flush(NULL);
 	table_writer_destroy(NULL);
-	table_writer_keep(NULL, &key, table_of_pattern(5000, 1));
+	table_writer_keep(NULL, &key, table_of_rows(5000, 1));
 	assert_int_equal(table_writer_create(cache, &writer, NULL), 0);
 	table_writer_destroy(writer); /* that had nothing to do */
 	assert_int_equal(table_writer_create(cache, &writer, NULL), 0);
 	for (uint8_t n = 1; n <= 20; n++) {
 		key = key_of(n);
-		table_writer_keep(writer, &key, table_of_pattern(5000u + n, n));
+		table_writer_keep(writer, &key, table_of_rows(5000u + n, n));
 	}
 	table_writer_flush(writer);
 	for (uint8_t n = 1; n <= 20; n++)
 		assert_true(has(cache, n, 5000u + n));
 	key = key_of(21); /* more than may wait */
-	table_writer_keep(writer, &key, table_of_pattern(TABLE_WRITER_BYTES_MAX + 1, 21));
+	table_writer_keep(writer, &key, table_of_rows(TABLE_WRITER_BYTES_MAX + 777, 21));
 	key = key_of(22);
-	table_writer_keep(writer, &key, table_of_pattern(5022, 22));
+	table_writer_keep(writer, &key, table_of_rows(5022, 22));
 	table_writer_destroy(writer);
-	assert_false(has(cache, 21, TABLE_WRITER_BYTES_MAX + 1));
+	assert_false(has(cache, 21, TABLE_WRITER_BYTES_MAX + 777));
 	assert_true(has(cache, 22, 5022));
 	disk_cache_destroy(cache);
 }

@@ -16,6 +16,8 @@
 #include "tests/support/elf_builder.h"
 #include "tests/support/table_image.h"
 
+enum { SMALL = TABLE_OF_ROWS_BYTES_MIN };
+
 static const struct table_key some_key = { { 1, 2, 3 } };
 
 /* A file of the cache in memory. */
@@ -78,12 +80,12 @@ static void seal(struct file *file)
 
 static void entry_gives_the_table_back(void **state)
 {
-	static const uint32_t sizes[] = { 300, 4096, FPL_CHUNK_SIZE, FPL_CHUNK_SIZE + 1,
-					  2 * FPL_CHUNK_SIZE + 5000 };
+	static const uint32_t sizes[] = { SMALL, 4097, FPL_CHUNK_SIZE, FPL_CHUNK_SIZE + 300,
+					  2 * FPL_CHUNK_SIZE + 5001 };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
-		struct table *table = table_of_pattern(sizes[i], 7), *got = NULL;
+		struct table *table = table_of_rows(sizes[i], 7), *got = NULL;
 		struct file file = file_of(table, &some_key);
 
 		assert_int_equal(read_entry(&file, &some_key, &got), 0);
@@ -95,9 +97,34 @@ static void entry_gives_the_table_back(void **state)
 	}
 }
 
+/* One that was compiled: that of the test program itself. */
+static void entry_gives_a_compiled_table_back(void **state)
+{
+	struct elf_file *elf = NULL;
+	struct table *table = NULL, *got = NULL;
+
+	(void)state;
+	assert_int_equal(elf_file_open_path("/proc/self/exe", &elf, NULL), 0);
+	assert_int_equal(table_compile(elf, NULL, &table_limits_default, &table, NULL), 0);
+	elf_file_close(elf);
+
+	struct file file = file_of(table, &some_key);
+
+	assert_int_equal(read_entry(&file, &some_key, &got), 0);
+
+	struct file again = file_of(got, &some_key);
+
+	assert_int_equal(file.size, again.size);
+	assert_memory_equal(file.bytes, again.bytes, file.size);
+	free(file.bytes);
+	free(again.bytes);
+	table_destroy(table);
+	table_destroy(got);
+}
+
 static void damage_of_any_byte_is_seen(void **state)
 {
-	struct table *table = table_of_pattern(700, 1), *got = NULL;
+	struct table *table = table_of_rows(SMALL, 1), *got = NULL;
 	struct file file = file_of(table, &some_key);
 
 	(void)state;
@@ -117,7 +144,7 @@ static void damage_of_any_byte_is_seen(void **state)
 
 static void torn_file_is_seen_wherever_it_ends(void **state)
 {
-	struct table *table = table_of_pattern(700, 1), *got = NULL;
+	struct table *table = table_of_rows(SMALL, 1), *got = NULL;
 	struct file file = file_of(table, &some_key);
 	size_t whole = file.size;
 
@@ -135,9 +162,10 @@ static void torn_file_is_seen_wherever_it_ends(void **state)
 	table_destroy(table);
 }
 
-/* Headers that an attacker could write, with a valid digest. */
-static void header_that_makes_no_sense_is_refused(void **state)
+/* Files that an attacker could write, with a valid digest. */
+static void file_that_makes_no_sense_is_refused(void **state)
 {
+	enum { IMAGE = sizeof(struct table_entry_header), PAGE = IMAGE + TABLE_OF_ROWS_PAGE };
 	static const struct {
 		const char *what;
 		size_t off;
@@ -149,24 +177,33 @@ static void header_that_makes_no_sense_is_refused(void **state)
 		  -ESTALE },
 		{ "another compiler", offsetof(struct table_entry_header, compiler), 0, -ESTALE },
 		{ "another key", offsetof(struct table_entry_header, key), 9, -EBADMSG },
-		{ "more bytes than follow", offsetof(struct table_entry_header, image_bytes), 701,
-		  -EBADMSG },
-		{ "fewer bytes than follow", offsetof(struct table_entry_header, image_bytes), 699,
-		  -EBADMSG },
+		{ "more bytes than follow", offsetof(struct table_entry_header, image_bytes),
+		  SMALL + 1, -EBADMSG },
+		{ "fewer bytes than follow", offsetof(struct table_entry_header, image_bytes),
+		  SMALL - 1, -EBADMSG },
 		{ "rules beyond the image", offsetof(struct table_entry_header, rules_off),
-		  701 - FPL_RULE_REACH, -EBADMSG },
+		  SMALL + 16 - FPL_RULE_REACH, -EBADMSG },
+		{ "fewer rules than rows name", offsetof(struct table_entry_header, rules_off),
+		  SMALL - FPL_RULE_REACH, -EBADMSG },
 		{ "a directory beyond the image", offsetof(struct table_entry_header, dir_off),
-		  700 - 15, -EBADMSG },
+		  SMALL - 8, -EBADMSG },
 		{ "a directory that wraps", offsetof(struct table_entry_header, nr_pages),
 		  0x20000000, -EBADMSG },
 		{ "pages between pages", offsetof(struct table_entry_header, first_vaddr), 5,
 		  -EBADMSG },
-		{ "the last place for rules", offsetof(struct table_entry_header, rules_off),
-		  700 - FPL_RULE_REACH, 0 },
 		{ "the last place for a directory", offsetof(struct table_entry_header, dir_off),
-		  700 - 16, 0 },
+		  SMALL - 16, 0 },
+		{ "a page beyond the image", IMAGE + 8, SMALL, -EBADMSG },
+		{ "a page far beyond the image", IMAGE + 8, 0xaaaa8, -EBADMSG },
+		{ "a row of no rule", PAGE + FPL_PAGE_FIRST_BYTES, 3, -EBADMSG },
+		{ "a row behind the dictionary", PAGE + FPL_PAGE_FIRST_BYTES, 1 | 1u << 24,
+		  -EBADMSG },
+		{ "more rows than bytes", PAGE + 2 * FPL_NR_SPANS, 0xffff, -EBADMSG },
+		{ "a rule of no kind", IMAGE + SMALL - FPL_RULE_REACH - 16, FPL_CFA_COUNT,
+		  -EBADMSG },
+		{ "the last rule", PAGE + FPL_PAGE_FIRST_BYTES, 2, 0 },
 	};
-	struct table *table = table_of_pattern(700, 1);
+	struct table *table = table_of_rows(SMALL, 1);
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -188,7 +225,7 @@ static void header_that_makes_no_sense_is_refused(void **state)
 
 static void errors_of_reading_are_handed_on(void **state)
 {
-	struct table *table = table_of_pattern(FPL_CHUNK_SIZE + 100, 1), *got = NULL;
+	struct table *table = table_of_rows(FPL_CHUNK_SIZE + 300, 1), *got = NULL;
 	struct file file = file_of(table, &some_key);
 
 	(void)state;
@@ -300,9 +337,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(entry_gives_the_table_back),
+		cmocka_unit_test(entry_gives_a_compiled_table_back),
 		cmocka_unit_test(damage_of_any_byte_is_seen),
 		cmocka_unit_test(torn_file_is_seen_wherever_it_ends),
-		cmocka_unit_test(header_that_makes_no_sense_is_refused),
+		cmocka_unit_test(file_that_makes_no_sense_is_refused),
 		cmocka_unit_test(errors_of_reading_are_handed_on),
 		cmocka_unit_test(key_depends_on_all_inputs),
 		cmocka_unit_test(key_of_a_forged_file_is_its_own),
