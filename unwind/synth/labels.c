@@ -66,6 +66,7 @@ struct synth_tracer {
 	size_t nr_seen;
 	struct run *runs; /* owned [nr_runs], by number of its first instruction */
 	size_t nr_runs, room_runs;
+	/* instructions, and what searches looked at: the code decides how long these take */
 	uint64_t steps, steps_max;
 	struct synth_crossing *crossings; /* owned [nr_crossings]: of the label */
 	size_t nr_crossings, room_crossings;
@@ -103,15 +104,22 @@ static int fact_add(struct synth_tracer *tracer, uint32_t pos, uint32_t context,
 	return code;
 }
 
+/* Facts that differ in one word alone, as those of a loop that pushes, are spread, too. */
+static uint32_t hash_of(const struct fact *fact)
+{
+	const uint64_t factor = 0x9e3779b97f4a7c15u;
+	uint64_t hash = ((uint64_t)fact->pos << 32 | (uint32_t)fact->place.off) * factor;
+
+	hash = (hash ^ (fact->context << 8 | fact->place.reg)) * factor;
+	return (uint32_t)(hash >> (64 - SEEN_LOG2));
+}
+
 /* Was @fact followed before? Out of memory, the answer is yes. */
 static bool was_seen(struct synth_tracer *tracer, const struct fact *fact)
 {
-	uint32_t hash = fact->pos * 2654435761u + fact->context * 40503u +
-			(uint32_t)fact->place.off * 97u + fact->place.reg;
-
 	if (tracer->nr_seen > SEEN_MAX / 2)
 		return true;
-	for (uint32_t i = hash >> (32 - SEEN_LOG2);; i = (i + 1) % SEEN_MAX) {
+	for (uint32_t i = hash_of(fact);; i = (i + 1) % SEEN_MAX, tracer->steps++) {
 		struct fact *there = &tracer->seen[i];
 
 		if (!there->pos) {
@@ -210,6 +218,7 @@ static int enter(struct synth_tracer *tracer, const struct fact *fact, uint32_t 
 	while (i < tracer->nr_contexts && !(tracer->contexts[i].entry == entry &&
 					    same_place(tracer->contexts[i].place, fact->place)))
 		i++;
+	tracer->steps += i;
 	if (i == CONTEXTS_MAX || tracer->nr_callers == CALLERS_MAX)
 		return 0;
 	if (i == tracer->nr_contexts) {
@@ -232,6 +241,7 @@ static int come_back(struct synth_tracer *tracer, const struct fact *fact)
 	if (fact->place.reg == ON_STACK || (context->returned >> fact->place.reg & 1))
 		return 0;
 	context->returned |= (uint16_t)(1u << fact->place.reg);
+	tracer->steps += tracer->nr_callers;
 	for (size_t i = 0; i < tracer->nr_callers && code == 0; i++) {
 		const struct caller *caller = &tracer->callers[i];
 
