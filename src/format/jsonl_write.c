@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "format/jsonl_labels.h"
+#include "recording/sample_type.h"
 #include "recording/verdict_class.h"
 #include "view/books.h"
 #include "view/frame_json.h"
@@ -38,7 +39,7 @@ static void write_meta(FILE *to, const struct recording *recording)
 	json_number(&json, "duration_ns", recording->duration_ns);
 	json_number(&json, "cpus", recording->nr_cpus);
 	json_string(&json, "kernel", recording_string(recording, recording->kernel));
-	if (recording->sample_type) {
+	if (!sample_type_is_samples(recording)) {
 		json_string(&json, "sample_type",
 			    recording_string(recording, recording->sample_type));
 		json_string(&json, "sample_unit",

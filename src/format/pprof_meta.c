@@ -13,6 +13,7 @@
 #include "pprof.pb-c.h"
 #include "format/pprof_rules.h"
 #include "recording/must_add.h"
+#include "recording/sample_type.h"
 
 /* The comments, as they are found. */
 struct comments {
@@ -106,11 +107,11 @@ void pprof_meta_write(struct pprof_fields *fields, bool weighed)
 	Pprof__ValueType *types[] = { &count, &weight };
 	Pprof__Profile profile = PPROF__PROFILE__INIT;
 
-	if (recording->sample_type)
+	if (sample_type_is_samples(recording))
+		set_type(fields, &count, "samples", "count");
+	else
 		set_type(fields, &count, recording_string(recording, recording->sample_type),
 			 recording_string(recording, recording->sample_unit));
-	else
-		set_type(fields, &count, "samples", "count");
 	set_type(fields, &weight,
 		 recording->weight_type ? recording_string(recording, recording->weight_type)
 					: "cpu",

@@ -10,6 +10,7 @@
 #include "format/pprof_rules.h"
 #include "recording/keys.h"
 #include "recording/must_add.h"
+#include "recording/sample_type.h"
 
 #define FRAMES_MAX UINT16_MAX
 
@@ -274,7 +275,7 @@ static void add_event(struct pprof_samples *samples, const struct said *said, ui
 	};
 
 	/* a time is that of one sample */
-	if (samples->events && said->has_time && count && !recording->sample_type)
+	if (samples->events && said->has_time && count && sample_type_is_samples(recording))
 		must_add_event(recording, &event);
 }
 

@@ -244,7 +244,7 @@ static void write_heading(FILE *to, const struct recording *recording, uint64_t 
 	fprintf(to, "%" PRIu64 " %s", samples,
 		sample_type_text(recording, counted, sizeof(counted)));
 	/* of a heap there is no such thing */
-	if (*event && !recording->sample_type) {
+	if (*event && sample_type_is_samples(recording)) {
 		text_escape(safe, sizeof(safe), event, "");
 		fprintf(to, ": %s", safe);
 		if (recording->hz)

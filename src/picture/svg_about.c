@@ -26,7 +26,7 @@ static void put_subtitle(const struct recording *recording, uint64_t shown, stru
 			      svg_about_count(shown, about->unit, count, sizeof(count)));
 	const char *event = recording_string(recording, recording->event);
 
-	if (!*event || !recording->hz || recording->sample_type)
+	if (!*event || !recording->hz || !sample_type_is_samples(recording))
 		return;
 	snprintf(about->subtitle + length, sizeof(about->subtitle) - (size_t)length,
 		 ": %.64s at %" PRIu64 " Hz, %.1f s, %" PRIu32 " CPUs", event, recording->hz,

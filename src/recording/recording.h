@@ -145,7 +145,7 @@ struct recording {
 	uint32_t nr_cpus;
 	unsigned by; /* RECORDING_HAS_* of labels that stacks are shown by; 0: the name of the task
 		      */
-	/* Texts. What counts count, of what unit: "alloc_space", "bytes"; 0: samples. */
+	/* Texts. What counts count, of what unit: "alloc_space", "bytes"; both 0: samples. */
 	uint32_t sample_type, sample_unit;
 	/* Texts. What a stack's weight is the sum of over its samples: "page-faults", 0: cpu; and
 	 * its unit: "count", "bytes", never a time; 0: nanoseconds. */

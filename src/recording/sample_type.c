@@ -7,16 +7,23 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 
+bool sample_type_is_samples(const struct recording *recording)
+{
+	return !recording->sample_type && !recording->sample_unit;
+}
+
 static const char *type_of(const struct recording *recording)
 {
-	return recording->sample_type ? recording_string(recording, recording->sample_type)
-				      : "samples";
+	return sample_type_is_samples(recording)
+		       ? "samples"
+		       : recording_string(recording, recording->sample_type);
 }
 
 static const char *unit_of(const struct recording *recording)
 {
-	return recording->sample_type ? recording_string(recording, recording->sample_unit)
-				      : "count";
+	return sample_type_is_samples(recording)
+		       ? "count"
+		       : recording_string(recording, recording->sample_unit);
 }
 
 static const char *weight_unit_of(const struct recording *recording)
@@ -65,14 +72,14 @@ uint64_t sample_unit_ns(const char *unit)
 
 const char *sample_type_text(const struct recording *recording, char *buf, size_t size)
 {
-	const char *unit = unit_of(recording);
+	const char *type = type_of(recording), *unit = unit_of(recording);
 	char text[256];
 
 	/* of "objects" and "count" the first says it all */
-	if (!*unit || !strcmp(unit, "count"))
-		snprintf(text, sizeof(text), "%s", type_of(recording));
+	if (*type && (!*unit || !strcmp(unit, "count")))
+		snprintf(text, sizeof(text), "%s", type);
 	else
-		snprintf(text, sizeof(text), "%s of %s", unit, type_of(recording));
+		snprintf(text, sizeof(text), "%s%s%s", unit, *type ? " of " : "", type);
 	text_escape(buf, size, text, "");
 	return buf;
 }
@@ -94,7 +101,7 @@ static bool weights_are_counts(const struct recording *recording)
 
 bool sample_type_is_weighed(const struct recording *recording)
 {
-	if (!recording->sample_type || recording->weight_unit)
+	if (sample_type_is_samples(recording) || recording->weight_unit)
 		return true;
 	if (sample_unit_ns(unit_of(recording)))
 		return !weights_are_counts(recording);

@@ -8,6 +8,9 @@
 
 #include "recording/recording.h"
 
+/* Are counts numbers of samples? A thing without a name and with a unit is something else. */
+bool sample_type_is_samples(const struct recording *recording);
+
 /* Do both count the same, in the same unit, and weigh in the same one? */
 bool sample_types_equal(const struct recording *a, const struct recording *b);
 
@@ -21,8 +24,8 @@ bool sample_type_is_bytes(const struct recording *recording);
 uint64_t sample_unit_ns(const char *unit);
 
 /*
- * Write what a number of counts is followed by: "samples", "alloc_objects", "bytes of alloc_space";
- * escaped for terminals. Returns @buf.
+ * Write what a number of counts is followed by: "samples", "alloc_objects", "bytes of alloc_space",
+ * "bytes" of a thing without a name; escaped for terminals. Returns @buf.
  */
 const char *sample_type_text(const struct recording *recording, char *buf, size_t size);
 

@@ -66,6 +66,10 @@ SEEDS = {
     "huge": TYPES + sample([1], [2**63 - 1, 2**63 - 1]) * 3 + LOCATIONS + TEXTS,
     "few-values": TYPES + sample([1], []) + sample([1], [4]) + sample([1], [1, 2, 3]) + LOCATIONS + TEXTS,
     "no-types": SAMPLES + TEXTS,
+    "unit-without-name": message(1, number(2, 19)) + sample([1], [3]) + LOCATIONS + TEXTS + strings("bytes"),
+    "unit-without-name-weighed": TEXTS + strings("bytes") + message(1, number(2, 19)) +
+    message(1, number(1, 5), number(2, 4)) + numbers(13, [17]) + sample([1], [3, 5]) + LOCATIONS,
+    "count-without-name": message(1, number(2, 2)) + sample([1], [3]) + LOCATIONS + TEXTS,
     "nothing": b"",
     "raw-text": TEXTS + data(6, b"\\xff") + message(1000, number(1, 19), data(2, b"\xff\0x")) + TYPES +
     sample([], [1, 1], number(1, 9) + number(2, 19)),

@@ -62,7 +62,8 @@ static inline char *recording_dump(const struct recording *recording)
 		recording_string(recording, recording->kernel), recording->hz, recording->period,
 		recording->start_unix_ns, recording->duration_ns, recording->nr_cpus,
 		recording->by);
-	if (recording->sample_type || recording->weight_type || recording->weight_unit)
+	if (recording->sample_type || recording->sample_unit || recording->weight_type ||
+	    recording->weight_unit)
 		fprintf(to, "counts '%s' of '%s', weighs '%s' of '%s'\n",
 			recording_string(recording, recording->sample_type),
 			recording_string(recording, recording->sample_unit),

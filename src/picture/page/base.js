@@ -32,8 +32,9 @@ function plural(value, word) {
 const UNIT = { one: "sample", many: "samples", bytes: false };
 
 function useUnit(run) {
-	if (run.count_name || run.sample_type)
-		UNIT.one = UNIT.many = run.count_name || run.sample_type;
+	const name = run.count_name || run.sample_type || run.sample_unit;
+	if (name)
+		UNIT.one = UNIT.many = name;
 	UNIT.bytes = run.sample_unit === "bytes";
 }
 
