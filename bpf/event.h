@@ -176,19 +176,18 @@ static long event_test(__u32 idx, void *arg)
 	return 0;
 }
 
-/* Does the record pass the source's filter? */
-static __always_inline int event_passes(const struct moment *moment, struct fpl_scratch *s,
-					struct fpl_counters *count)
+/* Does the record pass the source's filter? A function: its stack is not in use while the walk
+ * runs. */
+static __noinline int event_passes(const void *record, const struct fpl_source *source,
+				   struct fpl_scratch *s, struct fpl_counters *count)
 {
 	struct event_filter filter = {
-		.record = moment->ctx,
-		.source = moment->event,
+		.record = record,
+		.source = source,
 		.count = count,
 		.buffer = (char *)s->frames, /* no frame is there yet */
 	};
 
-	if (!moment->event->nr_tests)
-		return 1;
 	bpf_loop(FPL_TESTS_MAX, event_test, &filter, 0);
 	return filter.next == FPL_TEST_PASS;
 }
@@ -199,7 +198,7 @@ static __always_inline int event_is_sampled(const struct moment *moment, struct 
 {
 	__u32 every = moment->event->every;
 
-	if (!event_passes(moment, s, count)) {
+	if (moment->event->nr_tests && !event_passes(moment->ctx, moment->event, s, count)) {
 		count->filtered++;
 		return 0;
 	}

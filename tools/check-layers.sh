@@ -89,6 +89,7 @@ svg_page src/diff: the colours of a picture of changes
 symtab_for_each src/parse: visits symbols while it runs
 synth_file_analyse src/cli src/verify: visits instructions while it runs
 thread_begin src/naming src/proc src/profile: runs in the new thread
+tracefs_for_each src/cli: visits tracepoints while it runs
 verify_pool_options src/cli: judges files in threads, and reports each in turn
 LIST
 	bad=1

@@ -49,7 +49,7 @@ enum {
 static const struct argp_option options_list[] = {
 	{ .doc = "What to sample:", .group = 1 },
 	{ "event", 'e', "EVENT", 0,
-	  "What to sample, as perf names it (fpless list): cpu-cycles, cpu-clock, cycles (default: the clock where there is no PMU), page-faults, context-switches, a tracepoint as sched:sched_switch; with :u or :k only in user mode or in the kernel",
+	  "What to sample, as perf names it (fpless events): cpu-cycles, cpu-clock, cycles (default: the clock where there is no PMU), page-faults, context-switches, a tracepoint as sched:sched_switch; with :u or :k only in user mode or in the kernel",
 	  1 },
 	{ "frequency", 'F', "HZ|max", 0,
 	  "Of a clock: samples per second and CPU (default 99); max: what the kernel allows, and --max-overhead (10)",

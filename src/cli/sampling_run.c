@@ -70,6 +70,10 @@ static void say_nothing_shown(const struct profile *profile, const struct sampli
 				       "there were none");
 	else if (profile_source_is_clock(source))
 		fpl_log(FPL_LOG_ERROR, "no samples: the target was not on a CPU, or too briefly");
+	else if (options->source.filter)
+		fpl_log(FPL_LOG_ERROR,
+			"no samples: none of the %" PRIu64 " %s here passed --filter",
+			profile->books.fired, source->name);
 	else if (source->period > 1)
 		fpl_log(FPL_LOG_ERROR,
 			"no samples: the target had too few %s: one in %" PRIu64 " is sampled (-c)",

@@ -20,7 +20,7 @@
 	X(diff, "compare recordings: the changes, and whether they exceed noise")        \
 	X(tables, "show the unwind rows of an ELF file")                                 \
 	X(verify, "compare the unwind tables of ELF files with libdw")                   \
-	X(list, "the events that can be sampled")                                        \
+	X(events, "the events that can be sampled")                                      \
 	X(doctor, "check whether fpless can run here, or examine a file or process")
 
 /* clang-format off */

@@ -31,7 +31,7 @@ static void add_word(struct value *value, const char *word)
 	snprintf(value->words + len, sizeof(value->words) - len, "%s%s", len ? " " : "", word);
 }
 
-/* Those that this machine may have: the CPU's counters are listed by fpless list. */
+/* Those that this machine may have: the CPU's counters are listed by fpless events. */
 static void add_events(struct value *value)
 {
 	add_word(value, "cycles");

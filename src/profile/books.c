@@ -20,6 +20,7 @@ void books_close(const struct fpl_counters *counters, uint64_t user_memory, uint
 		.bpf_ns = counters->bpf_ns,
 		.sample_ns = counters->sample_ns,
 		.uretprobe_samples = counters->uretprobes,
+		.texts_unread = counters->texts_unread,
 	};
 	for (size_t i = 0; i < FPL_LOST_COUNT; i++)
 		ret->lost[i] = counters->lost[i];

@@ -604,6 +604,7 @@ int kernel_side_counters(const struct kernel_side *kernel, struct fpl_counters *
 		ret->deep_walked += values[cpu].deep_walked;
 		ret->deep_refused += values[cpu].deep_refused;
 		ret->deep_cut += values[cpu].deep_cut;
+		ret->texts_unread += values[cpu].texts_unread;
 		for (size_t i = 0; i < FPL_LOST_COUNT; i++)
 			ret->lost[i] += values[cpu].lost[i];
 		for (size_t i = 0; i < FPL_FULL_COUNT; i++)

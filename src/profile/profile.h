@@ -106,6 +106,7 @@ struct profile_books {
 	uint64_t bpf_ns, bpf_runs;  /* of all runs */
 	uint64_t sample_ns;	    /* of runs neither idle nor filtered; part of bpf_ns */
 	uint64_t uretprobe_samples; /* with a function on the stack that is under a return probe */
+	uint64_t texts_unread; /* of the filtered ones: a text of the event could not be read */
 };
 
 /* Walks that went on past the frames that are kept, all CPUs. */

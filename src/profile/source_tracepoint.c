@@ -112,7 +112,7 @@ static int tracepoint_open(struct source *source, const struct engine_options *o
 	if (!code)
 		code = tracefs_event_id(tracefs, point->category, point->name, &id, err);
 	if (code == -ENOENT)
-		return fpl_fail(err, -EINVAL, "-e %s: no such tracepoint: fpless list names all",
+		return fpl_fail(err, -EINVAL, "-e %s: no such tracepoint: fpless events names all",
 				spec->name);
 	if (!code)
 		code = ask(point, spec, tracefs, err);

@@ -100,6 +100,18 @@ static void write_missed(FILE *to, const struct profile *profile)
 			share_whole_percent(books->missed, books->counted), profile->source.name);
 }
 
+/* The kernel side reads no page that is not resident. */
+static void write_unread(FILE *to, const struct profile *profile)
+{
+	uint64_t nr = profile->books.texts_unread;
+
+	if (nr)
+		fprintf(to,
+			"  unread       the text of %" PRIu64
+			" %s was not in memory yet: they passed no --filter\n",
+			nr, profile->source.name);
+}
+
 void problems_write(FILE *to, const struct profile *profile, const struct tally *tally, bool all)
 {
 	if (profile->user)
@@ -107,6 +119,7 @@ void problems_write(FILE *to, const struct profile *profile, const struct tally 
 	write_away(to, profile);
 	write_frequency(to, profile);
 	write_missed(to, profile);
+	write_unread(to, profile);
 	write_evictions(to, &profile->tables);
 	no_room_write(to, profile);
 	write_refusals(to, &profile->tables);

@@ -64,6 +64,7 @@ static const struct {
 	{ "mem:", "accesses to an address are not sampled" },
 	/* it may interrupt the code that stores the user's registers */
 	{ "nmi:", "registers may be half stored there" },
+	{ "ftrace:", "it calls no program" },
 	{ "uprobe:", "probes are not sampled" },
 	{ "uretprobe:", "probes are not sampled" },
 	{ "usdt:", "probes are not sampled" },
@@ -197,7 +198,7 @@ static int refuse(const char *word, size_t len, struct fpl_err *err)
 
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
 		if (!strncmp(word, others[i].prefix, strlen(others[i].prefix)))
-			return fpl_fail(err, -EINVAL, "%s: %s: fpless list names what is", word,
+			return fpl_fail(err, -EINVAL, "%s: %s: fpless events names what is", word,
 					others[i].why);
 	if (strchr(word, ','))
 		return fpl_fail(err, -EINVAL, "%s: one event a run", word);
@@ -205,7 +206,7 @@ static int refuse(const char *word, size_t len, struct fpl_err *err)
 		return fpl_fail(err, -EINVAL, "%s: no name of a tracepoint", word);
 	if (meant)
 		return fpl_fail(err, -EINVAL, "%s: no such event: did you mean %s?", word, meant);
-	return fpl_fail(err, -EINVAL, "%s: no such event: fpless list names all", word);
+	return fpl_fail(err, -EINVAL, "%s: no such event: fpless events names all", word);
 }
 
 int source_spec_parse(const char *word, struct source_spec *ret, struct fpl_err *err)

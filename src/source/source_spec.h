@@ -27,7 +27,7 @@ struct source_spec {
 	uint64_t perf_config;
 	bool or_clock;			   /* sample cpu-clock where there is no such counter */
 	bool exclude_user, exclude_kernel; /* the modifiers k and u */
-	/* Of a tracepoint, borrowed; NULL: not given. */
+	/* Questions about a tracepoint's record, borrowed; NULL: not asked. */
 	const char *filter; /* source/event_filter.h */
 	const char *weight; /* the field that samples weigh */
 	const char *unit;   /* of that: "bytes", "nanoseconds", "count" */

@@ -9,7 +9,7 @@ fpless=$1
 # Help and version.
 expect 0 '' --help
 says '^Usage: fpless VERB'
-for verb in profile record top compare report script tables verify list doctor; do
+for verb in profile record top compare report script tables verify events doctor; do
 	says "^  $verb "
 done
 expect 0 '' --version
@@ -95,8 +95,11 @@ for labels in '' , comm, ,comm comm,,pid user comm,us PID 'comm pid' com commm; 
 done
 refused '-e pagefaults: no such event: did you mean page-faults\?' profile -e pagefaults
 refused '-e task-clock: no such event: did you mean cpu-clock\?' profile -e task-clock
-refused '-e nonsense: no such event: fpless list names all' profile -e nonsense
-refused '-e sched:sched_switch: tracepoints are not sampled' profile -e sched:sched_switch
+refused '-e nonsense: no such event: fpless events names all' profile -e nonsense
+refused '-e nmi:nmi_handler: registers may be half stored there' profile -e nmi:nmi_handler
+refused '--filter: is for tracepoints: cpu-clock has no fields' profile -e cpu-clock --filter x
+refused '--unit: is the unit of --weight' profile -e sched:sched_switch --unit bytes
+refused '--unit x: expected bytes, ns or count' profile -e sched:sched_switch --weight x --unit x
 refused '-e uprobe:/bin/sh:main: probes are not sampled' profile -e uprobe:/bin/sh:main
 refused '-e mem:0x1000:rw: accesses to an address are not sampled' profile -e mem:0x1000:rw
 refused '-e cs,faults: one event a run' profile -e cs,faults
@@ -209,11 +212,14 @@ for name in fpless-bcc-profile profile profile-bpfcc; do
 done
 
 # Events that can be sampled.
-expect 0 '' list
+expect 0 '' events
 says '^EVENT +SAMPLED HERE +WHAT$'
 says '^cpu-cycles +(yes|not with these rights|not on this machine) +cycles'
 says '^cpu-clock +(yes|not with these rights|not on this machine) +time'
-refused "'hw': unexpected: all events are listed" list hw
+refused "'b': one PATTERN: quote it, or the shell makes many of it" events a b
+expect 0 '' events page-faults
+says '^page-faults +(yes|not with these rights) +accesses'
+refused "no event matches 'no-such-event'" events no-such-event
 
 # Outputs are opened before anything is sampled, so this needs no rights.
 expect 6 '/nowhere/x.jsonl: No such file' record -o /nowhere/x.jsonl -- true

@@ -44,6 +44,10 @@ static void words_are_perfs_with_its_aliases_and_modifiers(void **state)
 		{ "r0:u", "r0", SOURCE_HARDWARE, PERF_TYPE_RAW, 0, false, false, true },
 		{ "rffffffffffffffff", "rffffffffffffffff", SOURCE_HARDWARE, PERF_TYPE_RAW,
 		  UINT64_MAX, false, false, false },
+		{ "sched:sched_switch", "sched:sched_switch", SOURCE_TRACEPOINT,
+		  PERF_TYPE_TRACEPOINT, 0, false, false, false },
+		{ "syscalls:sys_enter_openat2", "syscalls:sys_enter_openat2", SOURCE_TRACEPOINT,
+		  PERF_TYPE_TRACEPOINT, 0, false, false, false },
 	};
 
 	(void)state;
@@ -67,13 +71,13 @@ static void nonsense_is_refused_with_what_may_be_meant(void **state)
 	static const struct {
 		const char *word, *says;
 	} cases[] = {
-		{ "", ": no such event: fpless list names all" },
-		{ ":", ":: no such event: fpless list names all" },
-		{ "r", "r: no such event: fpless list names all" },
-		{ "r1g", "r1g: no such event: fpless list names all" },
-		{ "r0123456789abcdef0", "no such event: fpless list names all" },
+		{ "", ": no such event: fpless events names all" },
+		{ ":", ":: no such event: fpless events names all" },
+		{ "r", "r: no such event: fpless events names all" },
+		{ "r1g", "r1g: no such event: fpless events names all" },
+		{ "r0123456789abcdef0", "no such event: fpless events names all" },
 		{ "page-fault", "page-fault: no such event: did you mean page-faults?" },
-		{ "PAGE-FAULTS", "no such event: fpless list names all" },
+		{ "PAGE-FAULTS", "no such event: fpless events names all" },
 		{ "contextswitches", "did you mean context-switches?" },
 		{ "task-clock", "did you mean cpu-clock?" },
 		{ "cycle:u", "cycle:u: no such event: did you mean cycles?" },
@@ -81,7 +85,11 @@ static void nonsense_is_refused_with_what_may_be_meant(void **state)
 		{ "page-faults:x", "page-faults:x: expected u or k behind the colon" },
 		{ "cycles:pp", "precise events are not sampled: their pc is of another moment" },
 		{ "cs:u", "cs:u: context-switches happen in the kernel only" },
-		{ "sched:sched_switch", "sched:sched_switch: tracepoints are not sampled" },
+		{ "nmi:nmi_handler", "nmi:nmi_handler: registers may be half stored there" },
+		{ "ftrace:function", "ftrace:function: it calls no program" },
+		{ "sched:sched_switch:u", "sched:sched_switch:u: no name of a tracepoint" },
+		{ "sched:../sched", "sched:../sched: no name of a tracepoint" },
+		{ "sched:", "sched:: no such event" },
 		{ "mem:0x1:rw", "mem:0x1:rw: accesses to an address are not sampled" },
 		{ "usdt:libc.so.6:libc:setjmp", "probes are not sampled" },
 		{ "page-faults,cs", "page-faults,cs: one event a run" },
