@@ -215,9 +215,9 @@ static __always_inline __u64 event_weight(const struct moment *moment)
 	__u64 value;
 
 	if (field->kind == FPL_FIELD_NONE)
-		return moment->weight;
+		return source_weight(moment->source);
 	value = field_number(moment->ctx, field->off, field->size, field->kind);
 	if (field->kind == FPL_FIELD_SIGNED && (__s64)value < 0)
 		return 0;
-	return value * moment->weight;
+	return value * source_weight(moment->source);
 }

@@ -29,7 +29,6 @@ int sample(struct bpf_perf_event_data *ctx)
 	if (!gate_is_open())
 		return 0;
 	moment.source = source_of(ctx);
-	moment.weight = source_weight(moment.source);
 	sample_at(&moment);
 	return 0;
 }
@@ -39,12 +38,13 @@ SEC("tracepoint")
 int sample_tracepoint(void *ctx)
 {
 	struct moment moment = { .ctx = ctx };
+	__u32 source; /* apart: what has an address takes the stack of the walk */
 
 	if (!gate_is_open())
 		return 0;
-	moment.source = source_of(ctx);
-	moment.weight = source_weight(moment.source);
-	moment.event = bpf_map_lookup_elem(&sources, &moment.source);
+	source = source_of(ctx);
+	moment.source = source;
+	moment.event = bpf_map_lookup_elem(&sources, &source);
 	if (moment.event)
 		sample_at(&moment);
 	return 0;

@@ -21,7 +21,6 @@ struct moment {
 	struct bpf_perf_event_data *interrupted;
 	const struct fpl_source *event; /* what is asked of the record that ctx is; NULL: nothing */
 	__u32 source;			/* which of the run's sources, 0.. */
-	__u64 weight;
 	__u64 now_ns;
 };
 

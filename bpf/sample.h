@@ -41,7 +41,7 @@ static __always_inline void sample_begin(struct fpl_scratch *s, const struct mom
 	sample->header.time_ns = moment->now_ns;
 	sample->gen = 0;
 	sample->start_ns = start_ns;
-	sample->weight = moment->event ? event_weight(moment) : moment->weight;
+	sample->weight = moment->event ? event_weight(moment) : source_weight(moment->source);
 	sample->tgid = pid_tgid >> 32;
 	sample->tid = (__u32)pid_tgid;
 	sample->cpu = bpf_get_smp_processor_id();
