@@ -160,7 +160,8 @@ class Examples(unittest.TestCase):
         status, said = self.shell(command, os.environ, {"PID": str(self.busy[0].pid)})
         # head has enough: fpless then ends as on Ctrl-C, the pipe with its status
         where = f"{page}: {heading}\n{command}\n{said[-3000:]}"
-        self.assertEqual(status, 0, where)
+        # new/prog does a third more than old/prog: whether that is more than the noise is for --fail-on to say, by 7
+        self.assertIn(status, (0, 7) if "--fail-on" in command else (0,), where)
         self.assertRegex(said, re.compile(pattern, re.M) if pattern else r"\S|^$", where)
         for name in files:
             self.assertGreater(os.path.getsize(os.path.join(self.folder, name)), 0, where)
