@@ -47,7 +47,7 @@ static struct symtab *read_symbols(const char *path, bool with_debug, struct fil
 
 static void name_here(const char *path, bool with_debug, const uint64_t *vaddrs, size_t nr)
 {
-	struct files files = { NULL };
+	struct files files = { 0 };
 	struct symtab *tab = read_symbols(path, with_debug, &files);
 	struct last last = { SIZE_MAX, NULL };
 	struct symtab_match match;

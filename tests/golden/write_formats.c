@@ -27,8 +27,16 @@ struct one_frame {
 enum { MAIN, WORK, INNER, BARE, LOOP, LOST, EVIL, SYSCALL, WORKER, EXT4, GAP, NR_FRAMES };
 
 static const struct one_frame frames[NR_FRAMES] = {
-	[MAIN] = { "/usr/bin/app", { "main@/src/app.c:12" }, 0x1120, 0x1100 },
-	[WORK] = { "/usr/bin/app", { "work@/src/app.c:40" }, 0x1210, 0x1200 },
+	[MAIN] = { "/usr/bin/app",
+		   { "main@/src/app.c:12" },
+		   0x1120,
+		   0x1100,
+		   .kind = RECORDING_USER },
+	[WORK] = { "/usr/bin/app",
+		   { "work@/src/app.c:40" },
+		   0x1210,
+		   0x1200,
+		   .kind = RECORDING_USER },
 	[INNER] = { "/usr/bin/app",
 		    { "add@/src/add.h:3", "sum@/src/add.h:9", "work@/src/app.c:44" },
 		    0x1225,
@@ -50,7 +58,7 @@ static const struct one_frame frames[NR_FRAMES] = {
 		      { "do_syscall_64" },
 		      0xffffffff81000061,
 		      0xffffffff81000000,
-		      RECORDING_KERNEL },
+		      .kind = RECORDING_KERNEL },
 	[WORKER] = { "[kernel.kallsyms]",
 		     { "process_one_work" },
 		     0xffffffff81002010,

@@ -14,7 +14,7 @@ static inline struct table *code_table(const uint8_t *text, size_t text_size,
 {
 	struct elf_builder elf;
 	struct elf_file *file;
-	struct table *table;
+	struct table *table = NULL;
 	struct fpl_err err;
 
 	elf_builder_init(&elf, ET_DYN);

@@ -351,8 +351,8 @@ static void text_explains_each_class(void **state)
 		"  skip       10.00%        10  it misses a frame",
 		"  cut        16.00%        16  it ends before the stack does\n",
 		"  unjudged                 35  ",
-		"\nOf 2.8 frames a stack has, it has the first 1.9 right, counted from the leaf "
-		"(70.3%)\n",
+		("\nOf 2.8 frames a stack has, it has the first 1.9 right, counted from the leaf "
+		 "(70.3%)\n"),
 		" no_user_part 5, fp_frame 30\n",
 		"       70  71.43%   5.71%  14.29%   8.57%         0  app\n",
 		"       30   0.00%  66.67%   0.00%  33.33%         0  b\\x3bd\n",

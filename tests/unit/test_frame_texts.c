@@ -135,8 +135,8 @@ static uint32_t add_case(struct recording *recording, const struct frame_case *o
 {
 	struct recording_frame frame = { .address = one->address,
 					 .start = one->start,
-					 .kind = one->kind,
-					 .origin = one->origin };
+					 .kind = (uint8_t)one->kind,
+					 .origin = (uint8_t)one->origin };
 	struct recording_line lines[3] = { 0 };
 	uint32_t ret;
 

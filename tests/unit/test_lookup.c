@@ -33,7 +33,7 @@ static struct table *make_table(unsigned nr, unsigned step, unsigned nr_offsets)
 	struct cfi_builder b;
 	const struct cfi_builder *const builders[] = { &b };
 	struct cfi_file *file;
-	struct table *table;
+	struct table *table = NULL;
 	struct fpl_err err;
 
 	cfi_builder_init(&b, CFI_SOURCE_EH_FRAME);

@@ -353,8 +353,8 @@ static void text_shows_functions_and_stacks_that_add_up(void **state)
 		"   71.4%   71.4%  [0x123456789abc]  (kernel)\n",
 		"    0.0%   50.0%  callee  (app)\n",
 		"    7.1%    7.1%  evil\\x3bna\\x5cme\\x0a\\xff  (app)\n",
-		"   50.0%  7 of 14  app\n          [0x123456789abc]\n          callee\n"
-		"          main\n",
+		("   50.0%  7 of 14  app\n          [0x123456789abc]\n          callee\n"
+		 "          main\n"),
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
 		if (!strstr(text, lines[i]))

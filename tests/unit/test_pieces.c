@@ -27,7 +27,7 @@ static void check(const char *what, const struct cfi_builder *const *builders, s
 	char text[TEXT_SIZE] = "";
 	struct fpl_err err = { 0 };
 	struct cfi_file *file;
-	struct table *table;
+	struct table *table = NULL;
 
 	if (cfi_builder_open(builders, nr, &table_limits_default, &file, &err) ||
 	    cfi_builder_rows(file, text, sizeof(text), &err) ||

@@ -122,7 +122,7 @@ static struct table *table_of(const struct cfi_builder *b)
 	static const uint8_t text[0x100];
 	struct elf_builder elf;
 	struct elf_file *file;
-	struct table *table;
+	struct table *table = NULL;
 	struct fpl_err err;
 
 	elf_builder_init(&elf, ET_DYN);
@@ -182,7 +182,7 @@ static void no_rule_goes_on_into_or_out_of_made_up_rows(void **state)
 	struct elf_builder elf;
 	struct cfi_builder b;
 	struct elf_file *file;
-	struct table *table;
+	struct table *table = NULL;
 	struct fpl_err err;
 
 	(void)state;

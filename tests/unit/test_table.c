@@ -166,7 +166,7 @@ static void a_table_covers_every_range_of_text(void **state)
 	struct cfi_section section;
 	struct cfi_builder b;
 	struct cfi_file *file;
-	struct table *table;
+	struct table *table = NULL;
 	struct fpl_err err;
 
 	(void)state;
@@ -395,7 +395,7 @@ static void statistics_count_reads_and_rows(void **state)
 	struct cfi_builder eh, debug;
 	const struct cfi_builder *const builders[] = { &eh, &debug };
 	struct cfi_file *file;
-	struct table *table;
+	struct table *table = NULL;
 	struct fpl_err err;
 
 	(void)state;

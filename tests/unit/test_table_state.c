@@ -47,15 +47,15 @@ static const struct edge *find_edge(enum table_phase from, enum table_event even
 static void each_event_leads_where_it_should_from_each_phase(void **state)
 {
 	(void)state;
-	for (int from = 0; from < TABLE_PHASE_COUNT; from++) {
-		for (int event = 0; event < TABLE_EVENT_COUNT; event++) {
+	for (enum table_phase from = 0; from < TABLE_PHASE_COUNT; from++) {
+		for (enum table_event event = 0; event < TABLE_EVENT_COUNT; event++) {
 			const struct edge *edge = find_edge(from, event);
 			struct table_state table = { .phase = from };
 
 			assert_int_equal(table_state_may(&table, event), edge != NULL);
 			assert_int_equal(table.phase, from);
 			assert_int_equal(table_state_move(&table, event), edge != NULL);
-			assert_int_equal((int)table.phase, edge ? (int)edge->to : from);
+			assert_int_equal(table.phase, edge ? edge->to : from);
 		}
 	}
 }
@@ -70,7 +70,7 @@ static void a_table_is_placed_and_awaited_in_these_phases(void **state)
 	};
 
 	(void)state;
-	for (int phase = 0; phase < TABLE_PHASE_COUNT; phase++) {
+	for (enum table_phase phase = 0; phase < TABLE_PHASE_COUNT; phase++) {
 		const struct table_state table = { .phase = phase };
 
 		assert_int_equal(table_state_is_placed(&table), is_placed[phase]);
