@@ -19,6 +19,7 @@
 #include "diff/growth_power.h"
 #include "picture/html.h"
 #include "recording/sample_type.h"
+#include "view/measure.h"
 #include "report/summary.h"
 
 /* Formats of a diff; each has a writer below. */
@@ -38,6 +39,7 @@ static const struct format_list diff_formats = { diff_format_list, ARRAY_SIZE(di
 struct common {
 	char *event, *event_from;  /* owned; NULL: unknown yet; and the file that has it */
 	char *counted;		   /* owned: of the first file */
+	struct measure measure;	   /* of the first file, alone */
 	uint64_t hz;		   /* 0: not known yet */
 	const char *hz_from;	   /* borrowed */
 	uint64_t other_hz;	   /* of the first that differs; 0: none */
@@ -160,10 +162,14 @@ static int check_common(struct common *common, const struct recording *recording
 {
 	const char *event = recording_string(recording, recording->event);
 	char counted[128];
+	struct measure measure;
 
+	measure_init(recording, &measure);
 	sample_type_text(recording, counted, sizeof(counted));
-	if (!common->counted)
+	if (!common->counted) {
 		common->counted = must_strdup(counted);
+		common->measure = measure_alone(&measure);
+	}
 	if (*event && !common->event) {
 		common->event = must_strdup(event);
 		common->event_from = must_strdup(name);
@@ -177,6 +183,12 @@ static int check_common(struct common *common, const struct recording *recording
 			err, -EDOM,
 			"%s: samples of %s, but %s has samples of %s: record both with the same -e",
 			name, event, common->event_from, common->event);
+	if (strcmp(measure.noun, common->measure.noun) != 0 ||
+	    measure.kind != common->measure.kind || measure.weight != common->measure.weight)
+		return fpl_fail(
+			err, -EDOM,
+			"%s: shows %s, earlier files show %s: choose by --sample-type samples",
+			name, measure.noun, common->measure.noun);
 	if (recording->hz && !common->hz) {
 		common->hz = recording->hz;
 		common->hz_from = name;
@@ -284,22 +296,41 @@ static int read_all(struct diff *diff, struct fpl_err *err)
 	return check_rates(diff, err);
 }
 
+/*
+ * The weight that noise comes in: of weights w that is the sum of their squares, by their sum.
+ * Counts come in samples.
+ */
+static double average_sample(const struct pairing *pairing)
+{
+	double noise = 0, sum = 0;
+
+	for (enum diff_side side = 0; side < DIFF_SIDES; side++) {
+		noise += pairing->whole.of[DIFF_WEIGHT][side].noise;
+		sum += pairing->whole.of[DIFF_WEIGHT][side].sum;
+	}
+	return pairing->measure.weight && sum > 0 ? noise / sum : 1;
+}
+
 static struct diff_picture picture_of(const struct diff *diff, const struct flame_paths *paths)
 {
 	const struct diff_options *options = diff->options;
 	const char *name = options->output.picture.count_name;
-
-	return (struct diff_picture){
+	struct diff_picture ret = {
 		.paths = paths,
 		.options = &options->output.picture,
 		.significance = &diff->difference.significance,
-		.counted = name ? name : diff->common.counted,
+		.measure = diff->common.measure,
+		.sample = average_sample(&diff->shown),
 		.headline = diff->headline,
 		.runs = { diff->shown.sides[DIFF_BEFORE].nr_runs,
 			  diff->shown.sides[DIFF_AFTER].nr_runs },
 		.normalize = options->normalize,
 		.negate = options->negate,
 	};
+
+	if (name)
+		measure_init_counts(name, &ret.measure);
+	return ret;
 }
 
 static int write_page(struct diff *diff, FILE *to, struct fpl_err *err)

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/memory_limit.h"
+#include "base/text.h"
 #include "cli/cli.h"
 #include "format/read.h"
 #include "parse/sandbox.h"
@@ -121,16 +123,29 @@ int inputs_give_up_rights(struct sinks *sinks, struct privileged_helper *helper,
 	return 0;
 }
 
+/* "samples", "samples of off-cpu" to @buf. Returns @buf. */
+static const char *what_counts(const struct recording *recording, char *buf, size_t size)
+{
+	char counted[128], weight[96];
+
+	sample_type_text(recording, counted, sizeof(counted));
+	text_escape(weight, sizeof(weight), sample_type_weight(recording), "");
+	if (sample_type_weighs_else(recording) && !recording->by_count)
+		snprintf(buf, size, "%s of %s", counted, weight);
+	else
+		snprintf(buf, size, "%s", counted);
+	return buf;
+}
+
 /* Refuse counts of different events: name both, and the remedy. */
 static int refuse_type(const char *name, const struct recording *from, const struct recording *to,
 		       struct fpl_err *err)
 {
-	char theirs[96], ours[96];
+	char theirs[256], ours[256];
 
-	return fpl_fail(err, -EDOM,
-			"%s: counts %s, earlier files count %s: choose by --sample-type", name,
-			sample_type_text(from, theirs, sizeof(theirs)),
-			sample_type_text(to, ours, sizeof(ours)));
+	return fpl_fail(
+		err, -EDOM, "%s: counts %s, earlier files count %s: choose by --sample-type", name,
+		what_counts(from, theirs, sizeof(theirs)), what_counts(to, ours, sizeof(ours)));
 }
 
 /* Add the part of @from that @filter selects to @to; @from may be consumed. */

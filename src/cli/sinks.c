@@ -13,6 +13,7 @@
 #include "cli/cli.h"
 #include "format/packed_stream.h"
 #include "format/stats.h"
+#include "view/measure.h"
 
 void sinks_fini(struct sinks *sinks)
 {
@@ -235,8 +236,13 @@ int sinks_write(struct sinks *sinks, const struct recording *recording,
 {
 	struct written written = { recording, options, &sinks->terminal };
 	const struct sink_writer writer = { .ctx = &written, .write = write_recording };
+	uint64_t holds = measure_sum(recording);
+	int status = sinks_write_by(sinks, &writer, holds, ret_shown);
 
-	return sinks_write_by(sinks, &writer, recording_shown(recording), ret_shown);
+	/* the books are about samples, whatever is shown of them */
+	if (*ret_shown == holds)
+		*ret_shown = recording_shown(recording);
+	return status;
 }
 
 int sinks_write_stats(struct sinks *sinks, const struct recording *recording, uint64_t shown)

@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "diff/diff_write.h"
 
-/* A line, by its texts and counts. */
+/* A line, by its texts and numbers. */
 struct line {
 	const struct sequence *stack;
 	uint64_t before, after;
@@ -62,17 +62,26 @@ static void write_line(FILE *to, const struct pairing *pairing, const struct lin
 	fprintf(to, " %" PRIu64 " %" PRIu64 "\n", line->before, line->after);
 }
 
+static uint64_t shown_of(const struct pairing *pairing, size_t stack, enum diff_side side)
+{
+	return measure_of(&pairing->measure, tallies_count(&pairing->samples, stack, side),
+			  tallies_weight(&pairing->samples, stack, side));
+}
+
 void diff_folded_write(FILE *to, const struct pairing *pairing, bool normalize)
 {
-	const uint64_t *sums = pairing->whole.count;
+	const uint64_t sums[DIFF_SIDES] = {
+		pairing_shown(pairing, &pairing->whole, DIFF_BEFORE),
+		pairing_shown(pairing, &pairing->whole, DIFF_AFTER),
+	};
 	AUTO_FREE struct line *lines = must_calloc(pairing->stacks.nr, sizeof(*lines));
 
 	for (size_t i = 0; i < pairing->stacks.nr; i++) {
 		const struct sequence *stack = &pairing->stacks.list[i];
 		struct line *line = &lines[i];
 
-		*line = (struct line){ stack, tallies_count(&pairing->samples, i, DIFF_BEFORE),
-				       tallies_count(&pairing->samples, i, DIFF_AFTER) };
+		*line = (struct line){ stack, shown_of(pairing, i, DIFF_BEFORE),
+				       shown_of(pairing, i, DIFF_AFTER) };
 		if (normalize && sums[DIFF_BEFORE] != sums[DIFF_AFTER])
 			line->before =
 				whole_number((double)line->before * (double)sums[DIFF_AFTER] /

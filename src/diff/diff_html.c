@@ -68,6 +68,15 @@ static void make(struct page *page, FILE *to)
 	page->judge.quantile = significance_quantile(picture->significance, nr_tests);
 }
 
+/* Nothing of samples. */
+static void write_unit(struct json *json, const struct measure *measure)
+{
+	if (measure->kind == MEASURE_BYTES)
+		json_string(json, "sample_unit", "bytes");
+	else if (measure->kind == MEASURE_TIME && measure->unit_ns == 1)
+		json_string(json, "sample_unit", "nanoseconds");
+}
+
 static void write_run(struct page *page)
 {
 	struct json *json = &page->parts.json;
@@ -75,7 +84,8 @@ static void write_run(struct page *page)
 
 	json_open(json, "run", '{');
 	json_string(json, "title", picture->options->title ? picture->options->title : "");
-	json_string(json, "count_name", picture->counted);
+	json_string(json, "count_name", picture->measure.noun);
+	write_unit(json, &picture->measure);
 	json_bool(json, "inverted", picture->options->inverted);
 	json_string(json, "event", page->given->event ? page->given->event : "");
 	json_number(json, "hz", page->given->hz);
@@ -106,8 +116,8 @@ static void write_side(struct page *page, enum diff_side side)
 
 	json_open(json, NULL, '{');
 	json_number(json, "runs", page->given->picture.runs[side]);
-	json_number(json, "samples", pairing->whole.count[side]);
-	json_number(json, "weight_ns", pairing->whole.weight[side]);
+	json_number(json, "samples", pairing_shown(pairing, &pairing->whole, side));
+	json_number(json, "weight_ns", pairing->measure.clock ? pairing->whole.weight[side] : 0);
 	json_number(json, "duration_ns", pairing->sides[side].duration_ns);
 	json_open(json, "files", '[');
 	for (size_t i = 0; i < page->given->picture.runs[side]; i++)
@@ -170,13 +180,16 @@ static void write_diff(struct page *page)
 	const struct frame_judge *judge = &page->judge;
 	const struct difference *difference = page->given->difference;
 	const struct significance *significance = &difference->significance;
+	const struct diff_picture *picture = &page->given->picture;
 
 	json_open(json, "diff", '{');
 	json_string(json, "headline", page->given->picture.headline);
 	json_bool(json, "normalized", page->given->picture.normalize);
 	json_bool(json, "negate", page->given->picture.negate);
 	json_string(json, "measure",
-		    significance->options.measure == DIFF_WEIGHT ? "weight_ns" : "samples");
+		    significance->options.measure == DIFF_WEIGHT && !picture->measure.weight
+			    ? "weight_ns"
+			    : "samples");
 	json_number(json, "wide_by", judge->wide_by);
 	json_real(json, "scale", judge->scale);
 	json_real(json, "unit", judge->percent);

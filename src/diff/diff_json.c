@@ -12,6 +12,12 @@ static const char *const side_keys[DIFF_SIDES] = {
 	[DIFF_AFTER] = "after",
 };
 
+/* As recording/keys.h has it. */
+static const char *weight_key_of(const struct pairing *pairing)
+{
+	return pairing->measure.weighs_ns ? "weight_ns" : "weight";
+}
+
 static void write_side(struct json *json, const struct difference *difference, enum diff_side side)
 {
 	const struct pairing *pairing = difference->pairing;
@@ -20,7 +26,7 @@ static void write_side(struct json *json, const struct difference *difference, e
 	json_open(json, side_keys[side], '{');
 	json_number(json, "runs", of->nr_runs);
 	json_number(json, "samples", pairing->whole.count[side]);
-	json_number(json, "weight_ns", pairing->whole.weight[side]);
+	json_number(json, weight_key_of(pairing), pairing->whole.weight[side]);
 	json_number(json, "duration_ns", of->duration_ns);
 	json_close(json, '}');
 }
@@ -195,8 +201,10 @@ void diff_json_write(FILE *to, const struct difference *difference,
 	json_number(&json, "format", 1);
 	json_string(&json, "headline", options->headline);
 	json_string(&json, "measure",
-		    difference->significance.options.measure == DIFF_WEIGHT ? "weight_ns"
+		    difference->significance.options.measure == DIFF_WEIGHT ? weight_key_of(pairing)
 									    : "samples");
+	if (pairing->measure.weight)
+		json_string(&json, "weight_type", pairing->measure.noun);
 	json_string(&json, "counted", options->counted);
 	json_bool(&json, "normalized", pairing->options.shares);
 	for (enum diff_side side = 0; side < DIFF_SIDES; side++)

@@ -123,7 +123,7 @@ static void put_side(const struct drawing *drawing, const struct flame_node *nod
 	fprintf(to, "\n%s %.2f %%, ", side == DIFF_BEFORE ? "before" : "after",
 		percent * (double)node->total[side]);
 	xml_put(to,
-		svg_about_count(node->total[side], drawing->picture->counted, count, sizeof(count)),
+		measure_said(&drawing->picture->measure, node->total[side], count, sizeof(count)),
 		sizeof(count));
 	if (node->self[side] && node->self[side] != node->total[side])
 		fprintf(to, "; itself %.2f %%", percent * (double)node->self[side]);
@@ -181,13 +181,14 @@ static void make_subtitle(const struct drawing *drawing, char *buf, size_t size)
 {
 	const struct diff_picture *picture = drawing->picture;
 	const uint64_t *samples = picture->paths->samples;
-	char before[NUMBER_GROUPED_SIZE], after[NUMBER_GROUPED_SIZE];
+	const struct measure *measure = &picture->measure;
+	char before[192], after[MEASURE_NUMBER_SIZE];
 	double change = frame_judge_change(&drawing->judge, samples);
-	int length =
-		snprintf(buf, size, "%s %.64s of %zu run%s before, %s of %zu after",
-			 number_grouped(samples[DIFF_BEFORE], before), picture->counted,
-			 picture->runs[DIFF_BEFORE], picture->runs[DIFF_BEFORE] == 1 ? "" : "s",
-			 number_grouped(samples[DIFF_AFTER], after), picture->runs[DIFF_AFTER]);
+	int length = snprintf(
+		buf, size, "%s of %zu run%s before, %s of %zu after",
+		measure_many(measure, samples[DIFF_BEFORE], before, sizeof(before)),
+		picture->runs[DIFF_BEFORE], picture->runs[DIFF_BEFORE] == 1 ? "" : "s",
+		measure_number(measure, samples[DIFF_AFTER], after), picture->runs[DIFF_AFTER]);
 
 	if (picture->normalize)
 		snprintf(buf + length, size - (size_t)length, "; as shares");
@@ -239,7 +240,7 @@ static void set_page(struct drawing *drawing, FILE *to, const char *subtitle)
 	if (drawing->judge.wide_by == DIFF_BEFORE)
 		svg_page_note(&drawing->page, "There is nothing after: widths are those before");
 	svg_about_note_pruned(&drawing->page, &drawing->tree, drawing->judge.wide_by,
-			      picture->counted);
+			      &picture->measure);
 }
 
 static void make_tree(struct drawing *drawing)

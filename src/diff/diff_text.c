@@ -15,10 +15,9 @@ static const char *const side_texts[DIFF_SIDES] = {
 /* "% of the samples before": what percentages are of. */
 static void write_unit(FILE *to, const struct difference *difference, const char *counted)
 {
-	bool time = difference->significance.options.measure == DIFF_WEIGHT;
 	const char *when = difference->whole.before > 0 ? "before" : "after";
 
-	fprintf(to, "in %% of the %s %s", time ? "CPU time" : counted,
+	fprintf(to, "in %% of the %s %s", difference_unit(difference, counted),
 		difference->pairing->options.shares ? "of their side" : when);
 }
 
@@ -27,10 +26,15 @@ static void write_side(FILE *to, const struct difference *difference, enum diff_
 {
 	const struct pairing *pairing = difference->pairing;
 	const struct paired_side *of = &pairing->sides[side];
+	char said[192];
 
 	fprintf(to, "%s  %" PRIu64 " %s of %zu run%s", side_texts[side], pairing->whole.count[side],
 		counted, of->nr_runs, of->nr_runs == 1 ? "" : "s");
-	if (pairing->whole.weight[side])
+	if (pairing->measure.weight)
+		fprintf(to, ", %s",
+			measure_said(&pairing->measure, pairing->whole.weight[side], said,
+				     sizeof(said)));
+	else if (pairing->measure.clock && pairing->whole.weight[side])
 		fprintf(to, ", %.3f s of CPU time", (double)pairing->whole.weight[side] / 1e9);
 	if (of->duration_ns)
 		fprintf(to, ", in %.1f s", (double)of->duration_ns / 1e9);

@@ -46,7 +46,8 @@ struct diff_picture {
 	const struct flame_paths *paths;       /* borrowed: DIFF_BEFORE and DIFF_AFTER are sides */
 	const struct picture_options *options; /* borrowed */
 	const struct significance *significance; /* borrowed: how runs vary */
-	const char *counted;			 /* borrowed: "samples" */
+	struct measure measure;			 /* of what is counted, or weighs */
+	double sample;				 /* what one sample is of that, for its noise */
 	const char *headline;			 /* borrowed: headline_make() */
 	size_t runs[DIFF_SIDES];
 	bool normalize; /* widths and percentages of shares */

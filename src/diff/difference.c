@@ -23,13 +23,21 @@ static bool is_tested(const struct tallies *tallies, size_t idx)
 	return significance_is_tested(&counts);
 }
 
+/* The measure is that of readers; of a clock it is time, if all samples have one. */
+static enum diff_measure measure_by(const struct pairing *pairing)
+{
+	const struct paired_side *sides = pairing->sides;
+	bool timed = pairing->measure.clock && !sides[DIFF_BEFORE].weightless &&
+		     !sides[DIFF_AFTER].weightless;
+
+	return pairing->measure.weight || timed ? DIFF_WEIGHT : DIFF_SAMPLES;
+}
+
 static struct significance_options options_of(const struct pairing *pairing, bool shares)
 {
 	const struct paired_side *sides = pairing->sides;
 	struct significance_options ret = {
-		.measure = sides[DIFF_BEFORE].weightless || sides[DIFF_AFTER].weightless
-				   ? DIFF_SAMPLES
-				   : DIFF_WEIGHT,
+		.measure = measure_by(pairing),
 		.shares = shares,
 	};
 
@@ -422,4 +430,13 @@ void difference_list_fini(struct difference_list *list)
 {
 	free(list->list);
 	list->list = NULL;
+}
+
+const char *difference_unit(const struct difference *difference, const char *counted)
+{
+	const struct measure *measure = &difference->pairing->measure;
+
+	if (measure->weight)
+		return measure->noun;
+	return difference->significance.options.measure == DIFF_WEIGHT ? "CPU time" : counted;
 }

@@ -34,11 +34,14 @@ struct difference {
 };
 
 /*
- * @pairing outlives @ret, and is not added to any more. CPU time is compared where all samples of
- * both sides have a weight, else numbers of samples.
+ * @pairing outlives @ret, and is not added to any more. What readers are shown is compared
+ * (view/measure.h); of samples of a clock their CPU time, where all of both sides have a weight.
  */
 void difference_make(const struct pairing *pairing, struct difference *ret);
 void difference_fini(struct difference *difference);
+
+/* The noun of what changes are parts of: "CPU time", "off-cpu", or @counted. */
+const char *difference_unit(const struct difference *difference, const char *counted);
 
 /* The verdict on item @item, and on stack @stack. Cost: O(1), some 100 ns. */
 struct diff_function difference_function(const struct difference *difference, uint32_t item);

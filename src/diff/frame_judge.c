@@ -9,6 +9,7 @@ struct frame_judge frame_judge_make(const struct diff_picture *picture)
 	const struct significance *significance = picture->significance;
 	double before = (double)samples[DIFF_BEFORE], after = (double)samples[DIFF_AFTER];
 	struct frame_judge judge = {
+		.sample = picture->sample,
 		.wide_by = samples[DIFF_AFTER] ? DIFF_AFTER : DIFF_BEFORE,
 		.scale = picture->normalize && before > 0 && after > 0
 				 ? after / before
@@ -35,7 +36,9 @@ double frame_judge_interval(const struct frame_judge *judge, const uint64_t coun
 	double before = judge->scale * (double)count[DIFF_BEFORE];
 	double after = (double)count[DIFF_AFTER];
 	/* counting, with one sample more than there are, and what runs vary by */
-	double counting = judge->scale * (before + judge->scale) + after + 1;
+	double sample = judge->sample;
+	double counting =
+		sample * (judge->scale * (before + judge->scale * sample) + after + sample);
 	double between = before * before / (double)judge->runs[DIFF_BEFORE] +
 			 after * after / (double)judge->runs[DIFF_AFTER];
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Verdicts on the samples that a frame of a picture has on both sides: as of functions, but by
- * counts alone. */
+ * the sums alone. */
 #pragma once
 
 #include <stddef.h>
@@ -9,6 +9,7 @@
 #include "diff/diff_write.h"
 
 struct frame_judge {
+	double sample;	   /* what one is of what is counted: 1, or an average weight */
 	unsigned wide_by;  /* the side that widths are of: DIFF_AFTER, unless it is empty */
 	double scale;	   /* samples after that one before stands for */
 	double percent;	   /* that one sample after is */

@@ -114,9 +114,7 @@ double headline_bound(const struct difference *difference)
 /* "of the CPU time before" */
 static void write_unit(FILE *to, const struct difference *difference, const char *counted)
 {
-	bool time = difference->significance.options.measure == DIFF_WEIGHT;
-
-	fprintf(to, "of the %s %s", time ? "CPU time" : counted,
+	fprintf(to, "of the %s %s", difference_unit(difference, counted),
 		difference->pairing->options.shares ? "of a side"
 		: difference->whole.before > 0	    ? "before"
 						    : "after");

@@ -272,7 +272,10 @@ int pairing_add_part(struct pairing *pairing, const struct recording *recording,
 	struct adding adding = { .pairing = pairing, .recording = recording };
 	struct paired_side *of = &pairing->sides[side];
 	int error = begin_run(pairing, side);
+	struct measure measure;
 
+	measure_init(recording, &measure);
+	pairing->measure = measure_alone(&measure);
 	frame_texts_init(recording, &pairing->options.text, &adding.texts);
 	function_index_init(&adding.texts, &adding.index);
 	adding.items = must_id_map(adding.index.functions.nr);

@@ -19,6 +19,7 @@
 #include "recording/recording.h"
 #include "view/frame_texts.h"
 #include "view/functions.h"
+#include "view/measure.h"
 #include "view/sequences.h"
 
 /* The sums over all runs of a side. */
@@ -51,6 +52,7 @@ struct pairing {
 	struct tally_runs runs;
 	struct distribution whole; /* of what was counted, never of shares */
 	struct paired_side sides[DIFF_SIDES];
+	struct measure measure; /* of all recordings alike: what readers are shown */
 
 	/* private */
 	VECTOR(uint32_t)
@@ -61,6 +63,13 @@ struct pairing {
 
 void pairing_init(struct pairing *pairing, const struct pairing_options *options);
 void pairing_fini(struct pairing *pairing);
+
+/* The number that readers are shown of @whole, or of one of the tallies. */
+static inline uint64_t pairing_shown(const struct pairing *pairing,
+				     const struct distribution *distribution, enum diff_side side)
+{
+	return measure_of(&pairing->measure, distribution->count[side], distribution->weight[side]);
+}
 
 /*
  * Add a part of a run of @side; @recording may go afterwards. A stack that weighs something is in

@@ -59,3 +59,10 @@ static inline uint64_t tallies_count(const struct tallies *tallies, size_t idx, 
 	return tallies->wide ? tallies->wide[idx].distribution.count[side]
 			     : tallies->counts[idx][side];
 }
+
+/* Its weight of @side, no run being open: 0, unless tallies are wide. */
+static inline uint64_t tallies_weight(const struct tallies *tallies, size_t idx,
+				      enum diff_side side)
+{
+	return tallies->wide ? tallies->wide[idx].distribution.weight[side] : 0;
+}

@@ -8,10 +8,11 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "view/measure.h"
 
 /* A stack as it is printed, less its count. */
 struct entry {
-	uint64_t count;
+	uint64_t shown;
 	char *text; /* owned */
 	uint32_t pid;
 };
@@ -127,13 +128,14 @@ static void put_lines(FILE *to, const struct bcc_profile *options,
 }
 
 static void add(struct entries *entries, const struct bcc_profile *options,
-		const struct recording *recording, const struct recording_stack *stack)
+		const struct measure *measure, const struct recording *recording,
+		const struct recording_stack *stack)
 {
 	struct entry *entry = &entries->list[entries->nr++];
 	size_t size = 0;
 	FILE *to;
 
-	*entry = (struct entry){ .count = stack->count, .pid = stack->pid };
+	*entry = (struct entry){ .shown = measure_stack(measure, stack), .pid = stack->pid };
 	to = must_memstream(&entry->text, &size);
 	if (options->folded)
 		put_folded(to, options, recording, stack);
@@ -149,12 +151,12 @@ static int by_text(const void *a, const void *b)
 	return x->pid != y->pid ? (x->pid < y->pid ? -1 : 1) : strcmp(x->text, y->text);
 }
 
-static int by_count(const void *a, const void *b)
+static int by_shown(const void *a, const void *b)
 {
 	const struct entry *x = a, *y = b;
 
-	if (x->count != y->count)
-		return x->count < y->count ? -1 : 1;
+	if (x->shown != y->shown)
+		return x->shown < y->shown ? -1 : 1;
 
 	int order = strcmp(x->text, y->text);
 
@@ -171,28 +173,30 @@ static void merge(struct entries *entries)
 		struct entry *entry = &entries->list[i];
 
 		if (nr && !by_text(&entries->list[nr - 1], entry)) {
-			entries->list[nr - 1].count += entry->count;
+			entries->list[nr - 1].shown += entry->shown;
 			free(entry->text);
 		} else {
 			entries->list[nr++] = *entry;
 		}
 	}
 	entries->nr = nr;
-	qsort(entries->list, nr, sizeof(*entries->list), by_count);
+	qsort(entries->list, nr, sizeof(*entries->list), by_shown);
 }
 
 void bcc_profile_write(FILE *to, const struct bcc_profile *options,
 		       const struct recording *recording)
 {
 	CLEANUP(entries_fini) struct entries entries = { 0 };
+	struct measure measure;
 
+	measure_init(recording, &measure);
 	entries.list = must_calloc(recording->nr_stacks, sizeof(*entries.list));
 	for (size_t i = 0; i < recording->nr_stacks; i++)
-		add(&entries, options, recording, &recording->stacks[i]);
+		add(&entries, options, &measure, recording, &recording->stacks[i]);
 	merge(&entries);
 	if (!options->folded)
 		putc('\n', to);
 	for (size_t i = 0; i < entries.nr; i++)
 		fprintf(to, options->folded ? "%s %" PRIu64 "\n" : "%s        %" PRIu64 "\n\n",
-			entries.list[i].text, entries.list[i].count);
+			entries.list[i].text, entries.list[i].shown);
 }

@@ -7,8 +7,8 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/text.h"
-#include "recording/sample_type.h"
 #include "format/firefox_tables.h"
+#include "view/measure.h"
 #include "view/viewer.h"
 
 /* Hex digits of a build-id that go into the identifier of a library. */
@@ -17,6 +17,7 @@ enum { BREAKPAD_DIGITS = 32 };
 struct writer {
 	struct json json;
 	struct viewer viewer;
+	struct measure measure;
 	struct firefox_tables tables;
 };
 
@@ -152,21 +153,36 @@ static void write_libraries(struct json *json, const struct recording *recording
 	json_close(json, ']');
 }
 
+static uint64_t shown_of(const struct measure *measure, const struct thread_sample *sample)
+{
+	return measure_of(measure, sample->count, sample->weight);
+}
+
 static void write_samples(struct writer *writer, const struct thread *thread)
 {
 	const struct thread_sample *samples = &writer->viewer.threads.samples[thread->first];
 	const struct recording_stack *stacks = writer->viewer.recording->stacks;
+	const struct measure *measure = &writer->measure;
+	/* of times the viewer knows milliseconds alone */
+	bool in_ms = measure->kind == MEASURE_TIME && measure->unit_ns == 1;
 	struct json *json = &writer->json;
 
 	json_open(json, "samples", '{');
 	json_number(json, "length", thread->nr);
 	json_string(json, "weightType",
-		    sample_type_is_bytes(writer->viewer.recording) ? "bytes" : "samples");
+		    in_ms			     ? "tracing-ms"
+		    : measure->kind == MEASURE_BYTES ? "bytes"
+						     : "samples");
 	JSON_COLUMN(json, "stack", thread->nr,
 		    firefox_tables_add(&writer->tables, &stacks[samples[i].stack]));
 	JSON_ARRAY(json, "time", thread->nr, write_milliseconds(json, NULL, samples[i].time_ns));
-	JSON_COLUMN(json, "weight", thread->nr, samples[i].count);
-	if (writer->viewer.recording->nr_events)
+	if (in_ms)
+		JSON_ARRAY(json, "weight", thread->nr,
+			   write_milliseconds(json, NULL, shown_of(measure, &samples[i])));
+	else
+		JSON_COLUMN(json, "weight", thread->nr, shown_of(measure, &samples[i]));
+	/* other weights are no time on a CPU */
+	if (writer->viewer.recording->nr_events && measure->clock)
 		JSON_COLUMN(json, "threadCPUDelta", thread->nr, samples[i].weight / 1000);
 	json_close(json, '}');
 }
@@ -220,6 +236,7 @@ int firefox_write(FILE *to, const struct recording *recording, const struct form
 	struct json *json = &writer.json;
 
 	(void)err;
+	measure_init(recording, &writer.measure);
 	viewer_init(recording, options, &writer.viewer);
 	firefox_tables_init(&writer.viewer.texts, &writer.viewer.index, &writer.tables);
 	json_open(json, NULL, '{');
@@ -229,7 +246,7 @@ int firefox_write(FILE *to, const struct recording *recording, const struct form
 	*ret_shown = 0;
 	for (size_t i = 0; i < writer.viewer.threads.nr; i++) {
 		write_thread(&writer, &writer.viewer.threads.list[i]);
-		*ret_shown += writer.viewer.threads.list[i].count;
+		*ret_shown += writer.viewer.threads.list[i].shown;
 	}
 	json_close(json, ']');
 	json_close(json, '}');

@@ -17,7 +17,7 @@ static void write_lines(FILE *to, const struct merged *merged)
 				putc_unlocked(';', to);
 			fputs_unlocked(strings_text(merged->strings, ids[j]), to);
 		}
-		fprintf(to, " %" PRIu64 "\n", merged->stacks.list[order[i]].count);
+		fprintf(to, " %" PRIu64 "\n", merged->stacks.list[order[i]].shown);
 	}
 }
 
@@ -38,7 +38,7 @@ void folded_write_walk(FILE *to, const struct recording *recording, enum merge_w
 	frame_texts_init(recording, &text_options, &texts);
 	merge_stacks(&texts, walk, options->delimited, &merged);
 	write_lines(to, &merged);
-	*ret_shown = merged_samples(&merged);
+	*ret_shown = merged_sum(&merged);
 }
 
 int folded_write(FILE *to, const struct recording *recording, const struct format_options *options,

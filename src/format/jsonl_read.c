@@ -118,6 +118,7 @@ static void read_meta(struct jsonl *jsonl, json_object *meta)
 	to->sample_unit = jsonl_interned(reading, meta, "sample_unit");
 	to->weight_type = jsonl_interned(reading, meta, "weight_type");
 	read_weight_unit(reading, meta);
+	to->by_count = json_object_get_boolean(json_object_object_get(meta, "by_count"));
 	to->period = jsonl_number(reading, meta, period_key(to), UINT64_MAX);
 	read_args(reading, meta);
 	read_labels(reading, meta);

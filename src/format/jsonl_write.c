@@ -10,6 +10,7 @@
 #include "view/frame_json.h"
 #include "view/frame_list.h"
 #include "view/json.h"
+#include "view/measure.h"
 
 /* Samples of a line: some 100 KiB; a file that was cut loses no more. */
 #define SAMPLES_MAX 4096u
@@ -51,6 +52,8 @@ static void write_meta(FILE *to, const struct recording *recording)
 	if (recording->weight_unit)
 		json_string(&json, "weight_unit",
 			    recording_string(recording, recording->weight_unit));
+	if (recording->by_count && sample_type_weighs_else(recording))
+		json_bool(&json, "by_count", true);
 	write_by(&json, recording->by);
 	json_open(&json, "argv", '[');
 	for (size_t i = 0; i < recording->nr_args; i++)
@@ -156,14 +159,17 @@ int jsonl_write(FILE *to, const struct recording *recording, const struct format
 {
 	CLEANUP(writer_fini) struct writer writer = { .to = to, .recording = recording };
 	struct json json = { .to = to };
-	uint64_t shown = 0;
+	struct measure measure;
+	uint64_t shown = 0, weight = 0;
 
 	(void)err;
+	measure_init(recording, &measure);
 	frame_list_make(recording, write_frame, options, &writer.frames);
 	write_meta(to, recording);
 	for (size_t i = 0; i < recording->nr_stacks; i++) {
 		write_stack(&writer, &recording->stacks[i]);
 		shown += recording->stacks[i].count;
+		weight += recording->stacks[i].weight;
 	}
 	write_all_samples(to, recording);
 	json_open(&json, NULL, '{');
@@ -171,6 +177,6 @@ int jsonl_write(FILE *to, const struct recording *recording, const struct format
 	books_write_json(&json, recording, shown);
 	json_close(&json, '}');
 	putc('\n', to);
-	*ret_shown = shown;
+	*ret_shown = measure_of(&measure, shown, weight);
 	return 0;
 }

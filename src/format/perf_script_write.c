@@ -13,6 +13,7 @@
 #include "recording/sample_type.h"
 #include "view/frame_list.h"
 #include "view/frame_texts.h"
+#include "view/measure.h"
 #include "view/samples.h"
 
 /* Longer names are cut: readers of lines have limits of their own. */
@@ -105,7 +106,9 @@ static void write_frame(FILE *to, const struct recording *recording,
 	write_object(to, recording, frame);
 }
 
-static void write_heading(FILE *to, const struct recording *recording, const struct sample *sample)
+/* The weight of a sample is its period, if weights are what is shown. */
+static void write_heading(FILE *to, const struct recording *recording,
+			  const struct measure *measure, const struct sample *sample)
 {
 	const struct recording_stack *stack = &recording->stacks[sample->stack];
 	const char *comm = recording_string(recording, stack->comm);
@@ -121,8 +124,11 @@ static void write_heading(FILE *to, const struct recording *recording, const str
 	if (sample->has & RECORDING_HAS_CPU)
 		fprintf(to, "[%03u] ", sample->cpu);
 	text_escape(safe, sizeof(safe), *event ? event : "samples", " :");
-	fprintf(to, "%5" PRIu64 ".%06" PRIu64 ": %s: \n", sample->time_ns / 1000000000,
-		sample->time_ns / 1000 % 1000000, safe);
+	fprintf(to, "%5" PRIu64 ".%06" PRIu64 ": ", sample->time_ns / 1000000000,
+		sample->time_ns / 1000 % 1000000);
+	if (measure->weight)
+		fprintf(to, "%10" PRIu64 " ", sample->weight);
+	fprintf(to, "%s: \n", safe);
 }
 
 /* Kernel frames first: the leaf is. One without any is skipped by some readers: it gets one. */
@@ -148,9 +154,11 @@ int perf_script_write(FILE *to, const struct recording *recording,
 	CLEANUP(samples_fini) struct samples samples = { .left = NULL };
 	struct sample sample;
 	char counted[128];
+	struct measure measure;
 	uint64_t shown = 0;
 
 	frame_list_make(recording, write_frame, options, &list);
+	measure_init(recording, &measure);
 	samples_init(recording, &samples);
 	if (samples.nr_total > BLOCKS_MAX)
 		return fpl_fail(err, -EFBIG,
@@ -158,11 +166,12 @@ int perf_script_write(FILE *to, const struct recording *recording,
 				samples.nr_total,
 				sample_type_text(recording, counted, sizeof(counted)), BLOCKS_MAX);
 	/* up to BLOCKS_MAX blocks: where a disk is full the others are not tried */
-	for (; !ferror(to) && samples_next(&samples, &sample); shown++) {
-		write_heading(to, recording, &sample);
+	for (; !ferror(to) && samples_next(&samples, &sample);) {
+		write_heading(to, recording, &measure, &sample);
+		shown += measure_of(&measure, 1, sample.weight);
 		write_frames(to, recording, &list, &recording->stacks[sample.stack]);
 	}
 	/* who asks for them is told of the write error */
-	*ret_shown = ferror(to) ? samples.nr_total : shown;
+	*ret_shown = ferror(to) ? measure_sum(recording) : shown;
 	return 0;
 }

@@ -106,6 +106,7 @@ void pprof_meta_write(struct pprof_fields *fields, bool weighed)
 	Pprof__ValueType count, weight;
 	Pprof__ValueType *types[] = { &count, &weight };
 	Pprof__Profile profile = PPROF__PROFILE__INIT;
+	unsigned shown;
 
 	if (sample_type_is_samples(recording))
 		set_type(fields, &count, "samples", "count");
@@ -124,7 +125,8 @@ void pprof_meta_write(struct pprof_fields *fields, bool weighed)
 	profile.period = (int64_t)recording->period;
 	profile.time_nanos = (int64_t)recording->start_unix_ns;
 	profile.duration_nanos = (int64_t)recording->duration_ns;
-	profile.default_sample_type = types[profile.n_sample_type - 1]->type;
+	shown = weighed && !(recording->by_count && sample_type_weighs_else(recording));
+	profile.default_sample_type = types[shown]->type;
 	profile.n_comment = comments.texts.nr;
 	profile.comment = comments.texts.list;
 	pprof_fields_message(fields, 0, &profile.base);

@@ -81,6 +81,7 @@ static void choose(struct pprof_values *values, const struct pprof_tables *table
 	if (tables->own) {
 		values->count = 0;
 		values->weight = values->nr > 1 ? 1 : is_time(values, tables, 0) ? 0 : NONE;
+		tables->recording->by_count = values->nr > 1 && !best;
 	} else if (is_time(values, tables, best)) {
 		values->count = first_of(counts, ARRAY_SIZE(counts));
 		values->weight = best;
@@ -99,6 +100,7 @@ static bool choose_wanted(struct pprof_values *values, const struct pprof_tables
 	size_t i = find_name(values, tables, wanted);
 
 	choose(values, tables);
+	tables->recording->by_count = i == values->count;
 	if (i == NONE || i == values->count)
 		return i != NONE;
 	values->count = i;

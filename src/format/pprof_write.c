@@ -14,6 +14,7 @@
 #include "format/pprof_rules.h"
 #include "recording/keys.h"
 #include "recording/sample_type.h"
+#include "view/measure.h"
 
 struct writer {
 	const struct recording *recording;
@@ -29,7 +30,8 @@ struct writer {
 	bool weighed;	     /* samples have a weight beside their count */
 	uint64_t shown;	     /* of the samples that are on disk or pending */
 	uint64_t shown_kept; /* of those on disk */
-	uint64_t members;    /* whole ones, when shown_kept was noted */
+	uint64_t weight, weight_kept;
+	uint64_t members; /* whole ones, when shown_kept was noted */
 };
 
 static void writer_fini(struct writer *writer)
@@ -220,6 +222,7 @@ static void note_kept(struct writer *writer)
 		return;
 	writer->members = members->nr;
 	writer->shown_kept = writer->shown;
+	writer->weight_kept = writer->weight;
 }
 
 /* @count samples of @stack, or one at the time of @event (NULL: none). */
@@ -256,6 +259,7 @@ static void write_sample(struct writer *writer, const struct recording_stack *st
 	sample.label = labels.used;
 	pprof_fields_message(&writer->fields, PPROF_FIELD_SAMPLE, &sample.base);
 	writer->shown += count;
+	writer->weight += weight;
 	note_kept(writer);
 }
 
@@ -331,16 +335,18 @@ int pprof_write(FILE *to, const struct recording *recording, const struct format
 	CLEANUP(writer_fini)
 	struct writer writer = { .recording = recording,
 				 .weighed = sample_type_is_weighed(recording) };
+	struct measure measure;
 	int error;
 
 	(void)options;
+	measure_init(recording, &measure);
 	pprof_fields_init(&writer.fields, to, recording);
 	pprof_places_init(&writer.places, recording);
 	pprof_meta_write(&writer.fields, writer.weighed);
 	put_words(&writer);
 	pprof_places_start(&writer.places, &writer.fields);
 	write_stacks(&writer);
-	*ret_shown = writer.shown_kept;
+	*ret_shown = measure_of(&measure, writer.shown_kept, writer.weight_kept);
 	error = writer.fields.members.error;
 	if (error)
 		return fpl_fail(err, error, "%" PRIu64 " of %" PRIu64 " samples are in it: %s",

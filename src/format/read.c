@@ -285,6 +285,14 @@ static const char *advice_for(const char *bytes, size_t size)
 	return NULL;
 }
 
+/* Show what is called @wanted. False: neither the counts nor the weights are. */
+static bool choose_type(struct recording *recording, const char *wanted)
+{
+	recording->by_count = sample_type_is(recording, wanted);
+	return recording->by_count || (sample_type_weighs_else(recording) &&
+				       !strcmp(sample_type_weight(recording), wanted));
+}
+
 int recording_read(const char *name, int fd, const struct read_options *options,
 		   struct recording *ret, struct fpl_err *err)
 {
@@ -318,7 +326,7 @@ int recording_read(const char *name, int fd, const struct read_options *options,
 				"perf script",
 				name);
 	read(&reading);
-	if (!reading.error && options->sample_type && !sample_type_is(ret, options->sample_type)) {
+	if (!reading.error && options->sample_type && !choose_type(ret, options->sample_type)) {
 		char counted[128];
 
 		return fpl_fail(err, -ENOENT, "%s: no sample type is called '%.40s': there are %s",

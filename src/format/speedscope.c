@@ -6,9 +6,9 @@
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
-#include "recording/sample_type.h"
 #include "view/json.h"
 #include "view/labels.h"
+#include "view/measure.h"
 #include "view/stack_slots.h"
 #include "view/viewer.h"
 
@@ -23,9 +23,10 @@ struct labels {
 struct writer {
 	struct json json;
 	struct viewer viewer;
-	struct labels *labels;	  /* owned [nr_stacks] */
-	uint32_t *label_frames;	  /* owned [nr strings]: frame of a label + 1; 0: no label */
-	bool weights;		  /* in nanoseconds; else counts */
+	struct labels *labels;	/* owned [nr_stacks] */
+	uint32_t *label_frames; /* owned [nr strings]: frame of a label + 1; 0: no label */
+	struct measure measure;
+	bool clock;		  /* samples of a clock are shown by the nanoseconds they weigh */
 	uint32_t *sources;	  /* owned: function_index_sources() */
 	struct stack_slots slots; /* of the stack at hand */
 };
@@ -113,6 +114,16 @@ static void write_stack(struct writer *writer, uint32_t idx, bool labelled)
 	json_close(&writer->json, ']');
 }
 
+/* The reader knows the units bytes, nanoseconds and none. */
+static const char *unit_of(const struct writer *writer)
+{
+	const struct measure *measure = &writer->measure;
+
+	if (writer->clock || (measure->kind == MEASURE_TIME && measure->unit_ns == 1))
+		return "nanoseconds";
+	return measure->kind == MEASURE_BYTES ? "bytes" : "none";
+}
+
 static void open_profile(struct writer *writer, const char *name, uint64_t end)
 {
 	struct json *json = &writer->json;
@@ -120,26 +131,24 @@ static void open_profile(struct writer *writer, const char *name, uint64_t end)
 	json_open(json, NULL, '{');
 	json_string(json, "type", "sampled");
 	json_string(json, "name", name);
-	json_string(json, "unit",
-		    writer->weights				     ? "nanoseconds"
-		    : sample_type_is_bytes(writer->viewer.recording) ? "bytes"
-								     : "none");
+	json_string(json, "unit", unit_of(writer));
 	json_number(json, "startValue", 0);
 	json_number(json, "endValue", end);
 }
 
-static uint64_t weight_of(const struct writer *writer, uint64_t count, uint64_t weight)
+static uint64_t shown_of(const struct writer *writer, uint64_t count, uint64_t weight)
 {
-	return writer->weights ? weight : count;
+	return writer->clock ? weight : measure_of(&writer->measure, count, weight);
 }
 
 static uint64_t write_all(struct writer *writer)
 {
 	const struct recording *recording = writer->viewer.recording;
+	struct measure *measure = &writer->measure;
 	uint64_t shown = 0, end = 0;
 
 	for (size_t i = 0; i < recording->nr_stacks; i++)
-		end += weight_of(writer, recording->stacks[i].count, recording->stacks[i].weight);
+		end += shown_of(writer, recording->stacks[i].count, recording->stacks[i].weight);
 	open_profile(writer, "all", end);
 	json_open(&writer->json, "samples", '[');
 	for (size_t i = 0; i < recording->nr_stacks; i++)
@@ -149,8 +158,8 @@ static uint64_t write_all(struct writer *writer)
 	for (size_t i = 0; i < recording->nr_stacks; i++) {
 		const struct recording_stack *stack = &recording->stacks[i];
 
-		json_number(&writer->json, NULL, weight_of(writer, stack->count, stack->weight));
-		shown += stack->count;
+		json_number(&writer->json, NULL, shown_of(writer, stack->count, stack->weight));
+		shown += measure_stack(measure, stack);
 	}
 	json_close(&writer->json, ']');
 	json_close(&writer->json, '}');
@@ -170,19 +179,19 @@ static char *name_thread(const struct writer *writer, const struct thread *threa
 }
 
 /*
- * If the recording keeps each sample, a thread is shown in time: the weight of a sample is the time
- * before it, and time in which the thread was not seen has no frames. Returns how much of such time
- * is before @sample; *at moves to its end.
+ * If the recording keeps each sample, and shows times, a thread is shown in time: the weight of a
+ * sample is the time before it, and time in which the thread was not seen has no frames. Returns
+ * how much of such time is before @sample; *at moves to its end.
  */
 static uint64_t idle_before(const struct writer *writer, const struct thread_sample *sample,
 			    uint64_t *at)
 {
 	uint64_t from = sample->time_ns > sample->weight ? sample->time_ns - sample->weight : 0;
-	uint64_t idle = writer->weights && writer->viewer.recording->nr_events && from > *at
-				? from - *at
-				: 0;
+	bool in_time = writer->clock || (writer->measure.weight && writer->measure.weighs_ns);
+	uint64_t idle =
+		in_time && writer->viewer.recording->nr_events && from > *at ? from - *at : 0;
 
-	*at += idle + weight_of(writer, sample->count, sample->weight);
+	*at += idle + shown_of(writer, sample->count, sample->weight);
 	return idle;
 }
 
@@ -212,15 +221,17 @@ static void write_thread(struct writer *writer, const struct thread *thread)
 		if (idle)
 			json_number(&writer->json, NULL, idle);
 		json_number(&writer->json, NULL,
-			    weight_of(writer, samples[i].count, samples[i].weight));
+			    shown_of(writer, samples[i].count, samples[i].weight));
 	}
 	json_close(&writer->json, ']');
 	json_close(&writer->json, '}');
 }
 
-/* Are there weights, and so something to show them by? */
-static bool has_weights(const struct recording *recording)
+/* Are these samples of a clock, each with the time that it weighs? */
+static bool is_clock(const struct recording *recording, const struct measure *measure)
 {
+	if (!measure->clock)
+		return false;
 	for (size_t i = 0; i < recording->nr_stacks; i++)
 		if (!recording->stacks[i].weight && recording->stacks[i].count)
 			return false;
@@ -231,11 +242,13 @@ int speedscope_write(FILE *to, const struct recording *recording,
 		     const struct format_options *options, uint64_t *ret_shown, struct fpl_err *err)
 {
 	CLEANUP(writer_fini)
-	struct writer writer = { .json = { .to = to }, .weights = has_weights(recording) };
+	struct writer writer = { .json = { .to = to } };
 	const struct threads *threads = &writer.viewer.threads;
 	struct json *json = &writer.json;
 
 	(void)err;
+	measure_init(recording, &writer.measure);
+	writer.clock = is_clock(recording, &writer.measure);
 	viewer_init(recording, options, &writer.viewer);
 	writer.sources = function_index_sources(&writer.viewer.index);
 	intern_labels(&writer);

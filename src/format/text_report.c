@@ -12,6 +12,7 @@
 #include "recording/sample_type.h"
 #include "picture/picture_options.h"
 #include "view/function_index.h"
+#include "view/measure.h"
 #include "view/merge.h"
 #include "view/neighbours.h"
 #include "view/terminal_text.h"
@@ -19,13 +20,14 @@
 /* As many lines as fit two screens; everything is in the folded and .jsonl formats. */
 enum { NR_FUNCTIONS = 30, NR_STACKS = 10, NR_FRAMES = 48, NR_NEIGHBOURED = 5 };
 
-/* How often a function ran. */
+/* How often a function ran, or how much of what is shown it has. */
 struct tally {
 	uint64_t self, total;
 };
 
 struct tallies {
 	const struct function_index *index;
+	const struct measure *measure;
 	struct stack_slots slots; /* of the stack at hand */
 	struct tally *list;	  /* owned [index->nr] */
 	uint32_t *last_stack;	  /* owned [index->nr]: index + 1 of the stack that counted it last:
@@ -45,6 +47,7 @@ static void count_stack(struct tallies *tallies, uint32_t stack_idx)
 	const struct function_index *index = tallies->index;
 	const struct recording_stack *stack = &index->texts->recording->stacks[stack_idx];
 	struct stack_slots *slots = &tallies->slots;
+	uint64_t shown = measure_stack(tallies->measure, stack);
 
 	slots->nr = 0;
 	must_stack_slots(index->texts, stack, &(struct stack_slot_options){ 0 }, slots);
@@ -53,9 +56,9 @@ static void count_stack(struct tallies *tallies, uint32_t stack_idx)
 		struct tally *tally = &tallies->list[function];
 
 		if (i + 1 == slots->nr)
-			tally->self += stack->count;
+			tally->self += shown;
 		if (tallies->last_stack[function] != stack_idx + 1)
-			tally->total += stack->count;
+			tally->total += shown;
 		tallies->last_stack[function] = stack_idx + 1;
 	}
 }
@@ -104,27 +107,41 @@ static size_t find_hottest(const struct tallies *tallies, uint32_t *ret)
 	return nr;
 }
 
-/* Does a line of @count samples stay, by --min-share? */
-static bool is_large(uint64_t count, uint64_t samples, const struct format_options *options)
+/* All that the report is about. */
+struct whole {
+	const struct format_options *options;
+	struct measure measure;
+	uint64_t sum; /* over all stacks */
+};
+
+static double share_of(const struct whole *whole, uint64_t shown)
 {
-	return !options->picture || share_percent(count, samples) >= options->picture->min_share;
+	return share_percent(shown, whole->sum);
 }
 
-/* Drop those of @list [@nr] that are not in as many samples. Returns how many are left. */
+/* Does a line of @shown stay, by --min-share? */
+static bool is_large(const struct whole *whole, uint64_t shown)
+{
+	const struct picture_options *picture = whole->options->picture;
+
+	return !picture || share_of(whole, shown) >= picture->min_share;
+}
+
+/* Drop those of @list [@nr] that are not in as much. Returns how many are left. */
 static size_t large_ones(const struct tallies *tallies, uint32_t *list, size_t nr,
-			 const struct format_options *options, uint64_t samples)
+			 const struct whole *whole)
 {
 	size_t left = 0;
 
 	for (size_t i = 0; i < nr; i++)
-		if (is_large(tallies->list[list[i]].total, samples, options))
+		if (is_large(whole, tallies->list[list[i]].total))
 			list[left++] = list[i];
 	return left;
 }
 
 /* Write the callers and callees of the first of @hottest [@nr], of functions that ran. */
 static void write_neighbours(FILE *to, const struct tallies *tallies, const uint32_t *hottest,
-			     size_t nr, uint64_t samples)
+			     size_t nr, const struct whole *whole)
 {
 	size_t nr_ran = 0;
 
@@ -133,17 +150,19 @@ static void write_neighbours(FILE *to, const struct tallies *tallies, const uint
 	if (!nr_ran)
 		return;
 	fputs("\nCallers of the hottest functions, and below them what they call\n", to);
-	neighbours_write(to, tallies->index, hottest, nr_ran, samples);
+	neighbours_write(to, tallies->index, hottest, nr_ran, whole->sum);
 }
 
-static bool is_narrow(const struct format_options *options)
+static bool is_narrow(const struct whole *whole)
 {
-	return options->columns && options->columns < TERMINAL_TEXT_NARROW;
+	size_t columns = whole->options->columns;
+
+	return columns && columns < TERMINAL_TEXT_NARROW;
 }
 
 /* On a narrow terminal the name is what there is room for. */
-static void write_function(FILE *to, const struct tallies *tallies, uint32_t function, bool narrow,
-			   uint64_t samples)
+static void write_function(FILE *to, const struct tallies *tallies, uint32_t function,
+			   const struct whole *whole)
 {
 	const struct function_index *index = tallies->index;
 	const struct tally *tally = &tallies->list[function];
@@ -151,35 +170,35 @@ static void write_function(FILE *to, const struct tallies *tallies, uint32_t fun
 		strings_text(&index->texts->strings, index->functions.list[function].text);
 	char buf[128], place[128];
 
-	if (narrow) {
-		fprintf(to, " %4.1f%% %s\n", share_percent(tally->self, samples), name);
+	if (is_narrow(whole)) {
+		fprintf(to, " %4.1f%% %s\n", share_of(whole, tally->self), name);
 		return;
 	}
 	text_escape(place, sizeof(place), function_index_place(index, function, buf, sizeof(buf)),
 		    "");
-	fprintf(to, " %6.1f%% %6.1f%%  %s  (%s)\n", share_percent(tally->self, samples),
-		share_percent(tally->total, samples), name, place);
+	fprintf(to, " %6.1f%% %6.1f%%  %s  (%s)\n", share_of(whole, tally->self),
+		share_of(whole, tally->total), name, place);
 }
 
-static void write_functions(FILE *to, const struct frame_texts *texts,
-			    const struct format_options *options, uint64_t samples)
+static void write_functions(FILE *to, const struct frame_texts *texts, const struct whole *whole)
 {
 	CLEANUP(function_index_fini) struct function_index index = { 0 };
-	CLEANUP(tallies_fini) struct tallies tallies = { .index = &index };
+	CLEANUP(tallies_fini)
+	struct tallies tallies = { .index = &index, .measure = &whole->measure };
 	uint32_t hottest[NR_FUNCTIONS];
 	size_t nr;
 
 	function_index_init(texts, &index);
 	tallies_init(&tallies);
-	nr = large_ones(&tallies, hottest, find_hottest(&tallies, hottest), options, samples);
+	nr = large_ones(&tallies, hottest, find_hottest(&tallies, hottest), whole);
 	fputs("\nHottest functions (self: it was running; total: it or what it called)\n\n", to);
-	fputs(is_narrow(options) ? "  self function\n" : "    self   total  function\n", to);
+	fputs(is_narrow(whole) ? "  self function\n" : "    self   total  function\n", to);
 	for (size_t i = 0; i < nr; i++)
-		write_function(to, &tallies, hottest[i], is_narrow(options), samples);
+		write_function(to, &tallies, hottest[i], whole);
 	if (index.functions.nr > nr)
-		fprintf(to, "%*s... and %zu more\n", is_narrow(options) ? 7 : 18, "",
+		fprintf(to, "%*s... and %zu more\n", is_narrow(whole) ? 7 : 18, "",
 			index.functions.nr - nr);
-	write_neighbours(to, &tallies, hottest, nr, samples);
+	write_neighbours(to, &tallies, hottest, nr, whole);
 }
 
 static void write_frame(FILE *to, const char *name, int indent, uint32_t elided)
@@ -190,18 +209,27 @@ static void write_frame(FILE *to, const char *name, int indent, uint32_t elided)
 	putc('\n', to);
 }
 
+/* "35.9%  123 of 456" in a line of its own, which goes on. */
+static void write_part(FILE *to, const struct whole *whole, uint64_t shown)
+{
+	char part[MEASURE_NUMBER_SIZE], all[MEASURE_NUMBER_SIZE];
+
+	fprintf(to, "\n %6.1f%%  %s of %s", share_of(whole, shown),
+		measure_plain(&whole->measure, shown, part),
+		measure_plain(&whole->measure, whole->sum, all));
+}
+
 static void write_stack(FILE *to, const struct merged *merged, uint32_t idx,
-			const struct format_options *options, uint64_t samples)
+			const struct whole *whole)
 {
 	const struct merged_stack *stack = &merged->stacks.list[idx];
 	const struct sequence *line = &merged->lines.list[idx];
 	const struct strings *strings = merged->strings;
 	const uint32_t *ids = sequence_ids(&merged->lines, idx);
-	int indent = is_narrow(options) ? 2 : 10;
+	int indent = is_narrow(whole) ? 2 : 10;
 	uint32_t nr_frames = line->nr - line->nr_labels;
 
-	fprintf(to, "\n %6.1f%%  %" PRIu64 " of %" PRIu64, share_percent(stack->count, samples),
-		stack->count, samples);
+	write_part(to, whole, stack->shown);
 	for (uint32_t i = 0; i < line->nr_labels; i++)
 		fprintf(to, "  %s", strings_text(strings, ids[i]));
 	putc('\n', to);
@@ -216,33 +244,35 @@ static void write_stack(FILE *to, const struct merged *merged, uint32_t idx,
 	putc('\n', to);
 }
 
-static void write_stacks(FILE *to, const struct merged *merged,
-			 const struct format_options *options, uint64_t samples)
+static void write_stacks(FILE *to, const struct merged *merged, const struct whole *whole)
 {
 	uint32_t hottest[NR_STACKS];
 	size_t nr = merged_hottest(merged, hottest, NR_STACKS);
-	uint64_t rest = samples;
+	uint64_t rest = whole->sum;
 
-	while (nr && !is_large(merged->stacks.list[hottest[nr - 1]].count, samples, options))
+	while (nr && !is_large(whole, merged->stacks.list[hottest[nr - 1]].shown))
 		nr--;
 	fputs("\nHottest stacks (leaf first)\n", to);
 	for (size_t i = 0; i < nr; i++) {
-		write_stack(to, merged, hottest[i], options, samples);
-		rest -= merged->stacks.list[hottest[i]].count;
+		write_stack(to, merged, hottest[i], whole);
+		rest -= merged->stacks.list[hottest[i]].shown;
 	}
-	if (merged->stacks.nr > nr)
-		fprintf(to, "\n %6.1f%%  %" PRIu64 " of %" PRIu64 "  in %zu other stacks\n",
-			share_percent(rest, samples), rest, samples, merged->stacks.nr - nr);
+	if (merged->stacks.nr > nr) {
+		write_part(to, whole, rest);
+		fprintf(to, "  in %zu other stacks\n", merged->stacks.nr - nr);
+	}
 }
 
 /* Write what was sampled, as far as it is known. */
-static void write_heading(FILE *to, const struct recording *recording, uint64_t samples)
+static void write_heading(FILE *to, const struct recording *recording, const struct whole *whole)
 {
 	const char *event = recording_string(recording, recording->event);
-	char safe[64], counted[128];
+	char safe[64], said[256], counted[128];
 
-	fprintf(to, "%" PRIu64 " %s", samples,
-		sample_type_text(recording, counted, sizeof(counted)));
+	fputs(measure_reported(&whole->measure, whole->sum, said, sizeof(said)), to);
+	if (whole->measure.weight)
+		fprintf(to, " in %" PRIu64 " %s", recording_shown(recording),
+			sample_type_text(recording, counted, sizeof(counted)));
 	/* of a heap there is no such thing */
 	if (*event && sample_type_is_samples(recording)) {
 		text_escape(safe, sizeof(safe), event, "");
@@ -264,16 +294,17 @@ int text_report_write(FILE *to, const struct recording *recording,
 	const struct frame_text_options text_options = format_texts(options, false);
 	CLEANUP(frame_texts_fini) struct frame_texts texts = { 0 };
 	CLEANUP(merged_fini) struct merged merged = { 0 };
-	uint64_t samples = recording_shown(recording);
+	struct whole whole = { .options = options, .sum = measure_sum(recording) };
 
 	(void)err;
 	frame_texts_init(recording, &text_options, &texts);
-	write_heading(to, recording, samples);
+	measure_init(recording, &whole.measure);
+	write_heading(to, recording, &whole);
 	merge_stacks(&texts, MERGE_CFI, options->delimited, &merged);
-	if (samples) {
-		write_functions(to, &texts, options, samples);
-		write_stacks(to, &merged, options, samples);
+	if (whole.sum) {
+		write_functions(to, &texts, &whole);
+		write_stacks(to, &merged, &whole);
 	}
-	*ret_shown = merged_samples(&merged);
+	*ret_shown = merged_sum(&merged);
 	return 0;
 }

@@ -11,9 +11,11 @@ struct walk {
 	uint64_t end_ns; /* of the last sample */
 };
 
-static uint64_t weight_of(const struct chart_lane *lane, const struct thread_sample *sample)
+static uint64_t took_of(const struct chart_lane *lane, const struct thread_sample *sample)
 {
-	return sample->weight ? sample->weight : lane->usual_ns;
+	uint64_t took_ns = measure_took_ns(&lane->measure, sample->weight);
+
+	return took_ns ? took_ns : lane->usual_ns;
 }
 
 /* The end of what begins at @from_ns; times of recordings may be anything. */
@@ -25,9 +27,9 @@ static uint64_t end_of(uint64_t from_ns, uint64_t took_ns)
 /* When a sample that has a time begins: what it weighs before it was taken. */
 static uint64_t begin_of(const struct chart_lane *lane, const struct thread_sample *sample)
 {
-	uint64_t weight = weight_of(lane, sample);
+	uint64_t took_ns = took_of(lane, sample);
 
-	return sample->time_ns > weight ? sample->time_ns - weight : 0;
+	return sample->time_ns > took_ns ? sample->time_ns - took_ns : 0;
 }
 
 /* Frames of two objects differ: a program that is executed has a "main" of its own. */
@@ -67,7 +69,7 @@ static uint64_t place_of(const struct walk *walk, const struct thread_sample *sa
 	uint64_t from_ns = begin_of(walk->lane, sample), end_ns = walk->end_ns;
 
 	if (walk->lane->cpu_time) {
-		*ret_to_ns = end_of(end_ns, weight_of(walk->lane, sample));
+		*ret_to_ns = end_of(end_ns, took_of(walk->lane, sample));
 		return end_ns;
 	}
 	if (walk->begun &&
@@ -84,6 +86,7 @@ static void add_sample(struct walk *walk, const struct thread_sample *sample)
 	const uint32_t *cells = lane->paths->steps.list + path->first;
 	uint32_t shared = shared_with(walk, cells, path->nr);
 	uint64_t to_ns, from_ns = place_of(walk, sample, &to_ns);
+	uint64_t shown = measure_of(&lane->measure, sample->count, sample->weight);
 
 	close_down_to(walk, shared);
 	if (shared && from_ns > walk->end_ns && walk->to->wait)
@@ -91,14 +94,14 @@ static void add_sample(struct walk *walk, const struct thread_sample *sample)
 								    .to_ns = from_ns,
 								    .nr_boxes = shared });
 	for (uint32_t i = 0; i < shared; i++) {
-		walk->open[i].samples += sample->count;
+		walk->open[i].shown += shown;
 		walk->open[i].ran_ns += to_ns - from_ns;
 	}
 	for (; walk->nr_open < path->nr; walk->nr_open++)
 		walk->open[walk->nr_open] = (struct chart_box){
 			.from_ns = from_ns,
 			.ran_ns = to_ns - from_ns,
-			.samples = sample->count,
+			.shown = shown,
 			.depth = walk->nr_open,
 			.cell = cells[walk->nr_open],
 		};
@@ -110,7 +113,7 @@ void chart_lane_span(const struct chart_lane *lane, uint64_t *ret_from_ns, uint6
 {
 	*ret_from_ns = *ret_to_ns = 0;
 	for (size_t i = 0; lane->cpu_time && i < lane->nr; i++)
-		*ret_to_ns = end_of(*ret_to_ns, weight_of(lane, &lane->samples[i]));
+		*ret_to_ns = end_of(*ret_to_ns, took_of(lane, &lane->samples[i]));
 	if (lane->cpu_time || !lane->nr)
 		return;
 	*ret_from_ns = begin_of(lane, &lane->samples[0]);

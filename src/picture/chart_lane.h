@@ -12,13 +12,14 @@
 
 #include "picture/flame_paths.h"
 #include "recording/recording.h"
+#include "view/measure.h"
 #include "view/threads.h"
 
 /* A frame that stayed on the stack for a while. */
 struct chart_box {
 	uint64_t from_ns, to_ns; /* since the start of the run, or as CPU time */
 	uint64_t ran_ns;	 /* of that: the thread ran */
-	uint64_t samples;
+	uint64_t shown;		 /* of its samples: view/measure.h */
 	uint32_t depth;
 	uint32_t cell; /* in the paths: of the first sample */
 };
@@ -34,8 +35,9 @@ struct chart_lane {
 	const struct flame_paths *paths;     /* borrowed: one path for each stack, without labels */
 	const struct thread_sample *samples; /* borrowed [nr], ascending by time */
 	size_t nr;
-	uint64_t usual_ns; /* what a sample stands for that weighs nothing */
-	bool cpu_time;	   /* samples follow each other, as if the thread had always run */
+	struct measure measure; /* of the recording */
+	uint64_t usual_ns;	/* what a sample stands for that weighs no time */
+	bool cpu_time;		/* samples follow each other, as if the thread had always run */
 };
 
 struct chart_lane_to {

@@ -58,13 +58,15 @@ static void drop_untimed(struct chart *chart, struct thread *thread)
 {
 	const struct recording *recording = chart->recording;
 	struct thread_sample *samples = &chart->threads.samples[thread->first];
+	struct measure measure;
 	size_t kept = 0;
 
+	measure_init(recording, &measure);
 	if (recording_shown(recording) <= recording->nr_events)
 		return;
 	for (size_t i = 0; i < thread->nr; i++) {
 		if (samples[i].time_ns == recording->duration_ns)
-			chart->untimed += samples[i].count;
+			chart->untimed += measure_of(&measure, samples[i].count, samples[i].weight);
 		else
 			samples[kept++] = samples[i];
 	}
@@ -106,6 +108,9 @@ static void find_usual(struct chart *chart)
 /* Lanes of the threads that ran most. */
 static void make_lanes(struct chart *chart)
 {
+	struct measure measure;
+
+	measure_init(chart->recording, &measure);
 	chart->from_ns = UINT64_MAX;
 	for (size_t i = 0; i < chart->threads.nr && i < LANES_MAX; i++) {
 		const struct thread *thread = &chart->threads.list[i];
@@ -117,6 +122,7 @@ static void make_lanes(struct chart *chart)
 			.paths = &chart->paths,
 			.samples = &chart->threads.samples[thread->first],
 			.nr = thread->nr,
+			.measure = measure,
 			.usual_ns = chart->usual_ns,
 			.cpu_time = chart->options->cpu_time,
 		};
@@ -254,7 +260,7 @@ static void put_times(struct chart *chart, const struct chart_box *box)
 		(double)box->from_ns / 1e9, chart->options->cpu_time ? " of CPU time" : "");
 	if (box->ran_ns < took_ns)
 		fprintf(to, "of which it ran %.3f ms, ", (double)box->ran_ns / 1e6);
-	xml_put(to, svg_about_count(box->samples, chart->about.unit, count, sizeof(count)),
+	xml_put(to, measure_said(&chart->about.measure, box->shown, count, sizeof(count)),
 		sizeof(count));
 }
 
@@ -310,7 +316,7 @@ static void draw_label(struct chart *chart, const struct thread *thread)
 	else if (thread->pid)
 		snprintf(ids, sizeof(ids), " (pid %" PRIu32 ")", thread->pid);
 	snprintf(label, sizeof(label), "%.64s%s: %s", *comm ? comm : "[unknown]", ids,
-		 svg_about_count(thread->count, chart->about.unit, count, sizeof(count)));
+		 measure_said(&chart->about.measure, thread->shown, count, sizeof(count)));
 	svg_page_label(&chart->page, chart->row, label);
 }
 
@@ -335,13 +341,13 @@ static uint64_t write_notes(struct chart *chart)
 	char nr[NUMBER_GROUPED_SIZE], count[192];
 
 	for (size_t i = 0; i < chart->threads.nr; i++) {
-		all += chart->threads.list[i].count;
-		left += i < chart->nr_lanes ? 0 : chart->threads.list[i].count;
+		all += chart->threads.list[i].shown;
+		left += i < chart->nr_lanes ? 0 : chart->threads.list[i].shown;
 	}
 	if (chart->threads.nr > chart->nr_lanes)
 		svg_page_note(&chart->page, "Not drawn: %s threads that ran least, %s",
 			      number_grouped(chart->threads.nr - chart->nr_lanes, nr),
-			      svg_about_count(left, chart->about.unit, count, sizeof(count)));
+			      measure_said(&chart->about.measure, left, count, sizeof(count)));
 	if (chart->counts.nr_short)
 		svg_page_note(&chart->page, "Not drawn: %s boxes of less than %.3f ms",
 			      number_grouped(chart->counts.nr_short, nr),
@@ -354,8 +360,8 @@ static uint64_t write_notes(struct chart *chart)
 	if (chart->untimed)
 		svg_page_note(
 			&chart->page, "Not drawn: %s without a time",
-			svg_about_count(chart->untimed, chart->about.unit, count, sizeof(count)));
-	svg_about_note_books(&chart->page, chart->recording, recording_shown(chart->recording));
+			measure_said(&chart->about.measure, chart->untimed, count, sizeof(count)));
+	svg_about_note_books(&chart->page, chart->recording);
 	return all;
 }
 
@@ -390,7 +396,7 @@ static int prepare(struct chart *chart, const struct format_options *options, st
 	flame_paths_init(&chart->paths);
 	threads_init(chart->recording, &chart->threads);
 	svg_about_init(chart->recording, chart->options, "Flame chart",
-		       recording_shown(chart->recording), &chart->about);
+		       measure_sum(chart->recording), &chart->about);
 	return flame_paths_add(&chart->paths, chart->recording, &paths_options, 0, err);
 }
 
@@ -402,10 +408,10 @@ int chart_svg_write(FILE *to, const struct recording *recording,
 		.recording = recording,
 		.options = options->picture ? options->picture : &picture_options_usual,
 	};
-	uint64_t shown = recording_shown(recording);
+	uint64_t shown = measure_sum(recording);
 	int error;
 
-	if (!recording->nr_events && shown)
+	if (!recording->nr_events && recording_shown(recording))
 		return fpl_fail(err, -EINVAL,
 				"a chart needs the time of each sample: record with --timeline");
 	error = prepare(&chart, options, err);

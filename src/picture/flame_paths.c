@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "view/hex.h"
 #include "view/labels.h"
+#include "view/measure.h"
 
 void flame_paths_init(struct flame_paths *ret)
 {
@@ -30,6 +31,7 @@ struct adding {
 	struct flame_paths *paths;
 	struct frame_texts *texts;
 	const struct flame_paths_options *options;
+	struct measure measure;
 	uint32_t *cells;   /* owned: the cell of each slot of the texts */
 	uint32_t *objects; /* owned: text of each object of the recording */
 	uint32_t separator;
@@ -168,7 +170,7 @@ static int put_path(struct adding *adding, size_t idx, unsigned side)
 	const struct recording_stack *stack = &adding->texts->recording->stacks[idx];
 	struct flame_paths *paths = adding->paths;
 	struct flame_path path = {
-		.count = stack->count,
+		.count = measure_stack(&adding->measure, stack),
 		.first = paths->steps.nr,
 		.stack = (uint32_t)idx,
 		.elided = adding->options->walk == MERGE_FP ? 0 : stack->elided,
@@ -203,6 +205,7 @@ int flame_paths_add(struct flame_paths *paths, const struct recording *recording
 	struct adding adding = { .paths = paths, .texts = &texts, .options = options };
 	int error = 0;
 
+	measure_init(recording, &adding.measure);
 	frame_texts_init(recording, &options->text, &texts);
 	add_cells(&adding);
 	for (size_t i = 0; !error && i < recording->nr_stacks; i++)

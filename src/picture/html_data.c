@@ -13,6 +13,7 @@
 #include "picture/html_time.h"
 #include "picture/picture_options.h"
 #include "view/books.h"
+#include "view/measure.h"
 
 /* Processes, and ways their stacks end, that a page tells apart; beyond, names of processes alone.
  */
@@ -129,15 +130,17 @@ static void write_run(struct page *page)
 {
 	struct json *json = &page->parts.json;
 	const struct recording *recording = page->recording;
+	struct measure measure;
 
+	measure_init(recording, &measure);
 	json_open(json, "run", '{');
 	json_string(json, "event", recording_string(recording, recording->event));
 	json_string(json, "title", page->look->title ? page->look->title : "");
 	json_string(json, "count_name", page->look->count_name ? page->look->count_name : "");
 	json_bool(json, "inverted", page->look->inverted);
 	json_bool(json, "by_origin", page->look->colors == PICTURE_COLORS_ORIGIN);
-	json_string(json, "sample_type", recording_string(recording, recording->sample_type));
-	json_string(json, "sample_unit", recording_string(recording, recording->sample_unit));
+	json_string(json, "sample_type", measure.type);
+	json_string(json, "sample_unit", measure.unit);
 	json_number(json, "hz", recording->hz);
 	json_number(json, "period_ns", recording_period_ns(recording));
 	json_number(json, "start_ms", recording->start_unix_ns / 1000000);
@@ -148,7 +151,7 @@ static void write_run(struct page *page)
 		   json_string(json, NULL, recording_string(recording, recording->args[i])));
 	json_close(json, '}');
 	json_open(json, "books", '{');
-	books_write_json(json, recording, page->paths.samples[0]);
+	books_write_json(json, recording, recording_shown(recording));
 	json_close(json, '}');
 }
 

@@ -37,6 +37,7 @@ void html_threads_make(const struct recording *recording, const uint32_t *groups
 	};
 	if (!has_threads(recording))
 		return;
+	measure_init(recording, &ret->measure);
 	threads_init(recording, &ret->threads);
 	ret->kept = must_calloc(ret->threads.nr, sizeof(*ret->kept));
 	ret->names = must_calloc(ret->threads.nr, sizeof(*ret->names));
@@ -44,7 +45,7 @@ void html_threads_make(const struct recording *recording, const uint32_t *groups
 		const struct thread *thread = &ret->threads.list[i];
 
 		if (thread->nr > nr_max - nr_samples) {
-			ret->left_samples += thread->count;
+			ret->left_shown += thread->shown;
 			continue;
 		}
 		nr_samples += thread->nr;
@@ -109,12 +110,29 @@ static uint64_t parts_of(const struct html_time *time, uint64_t time_ns)
 	       (uint64_t)((unsigned __int128)rest_ns * HTML_THREADS_PARTS / time->slice_ns);
 }
 
-/* The weight of most samples; html_time has its slices from the same. */
-static uint64_t usual_ns(const struct recording *recording)
+/*
+ * How long most samples took; html_time has its slices from the same. Of weights that are no time
+ * it is what there would be between two at equal distances.
+ */
+static uint64_t usual_ns(const struct recording *recording, const struct measure *measure)
 {
-	if (recording_period_ns(recording) || !recording->nr_events)
+	const struct recording_event *events = recording->events;
+	size_t nr = recording->nr_events;
+
+	if (recording_period_ns(recording) || !nr)
 		return recording_period_ns(recording);
-	return recording->events[0].weight;
+	if (!measure->weighs_ns)
+		return (events[nr - 1].time_ns - events[0].time_ns) / nr + 1;
+	return events[0].weight;
+}
+
+/* The third number of a sample with a time: its weight; where counts are shown, 0 stands for the
+ * usual time. */
+static uint64_t weight_of(const struct measure *measure, uint64_t weight, uint64_t usual)
+{
+	if (measure->weight)
+		return weight;
+	return measure_took_ns(measure, weight) == usual ? 0 : measure_took_ns(measure, weight);
 }
 
 /* The list that a walk over all samples writes. */
@@ -129,7 +147,8 @@ static void write_list(struct json *json, const struct html_threads *threads, co
 {
 	const struct recording *recording = threads->recording;
 	bool all_timed = recording_shown(recording) <= recording->nr_events;
-	uint64_t usual = usual_ns(recording);
+	const struct measure *measure = &threads->measure;
+	uint64_t usual = usual_ns(recording, measure);
 
 	json_open(json, key, '[');
 	for (size_t i = 0; i < threads->nr; i++) {
@@ -144,16 +163,16 @@ static void write_list(struct json *json, const struct html_threads *threads, co
 			nr_timed += timed;
 			if (timed && list == TIMED) {
 				uint64_t at = parts_of(threads->time, sample->time_ns);
-				uint64_t weight = sample->weight;
 
 				json_number(json, NULL, at - before);
 				json_number(json, NULL, ends[sample->stack]);
-				json_number(json, NULL, weight == usual ? 0 : weight);
+				json_number(json, NULL, weight_of(measure, sample->weight, usual));
 				before = at;
 			} else if (!timed && list == UNTIMED) {
 				json_number(json, NULL, i);
 				json_number(json, NULL, ends[sample->stack]);
-				json_number(json, NULL, sample->count);
+				json_number(json, NULL,
+					    measure_of(measure, sample->count, sample->weight));
 			}
 		}
 		if (list == TIMED_COUNTS)
@@ -176,15 +195,17 @@ void html_threads_write(struct html_parts *parts, const struct html_threads *thr
 	JSON_COLUMN(json, "comm", nr, html_parts_name(parts, threads->names[i]));
 	JSON_COLUMN(json, "pid", nr, thread_at(threads, i)->pid);
 	JSON_COLUMN(json, "tid", nr, thread_at(threads, i)->tid);
-	JSON_COLUMN(json, "samples", nr, thread_at(threads, i)->count);
+	JSON_COLUMN(json, "samples", nr, thread_at(threads, i)->shown);
 	json_number(json, "parts", HTML_THREADS_PARTS);
-	json_number(json, "usual_ns", usual_ns(threads->recording));
+	json_number(json, "usual_ns", usual_ns(threads->recording, &threads->measure));
+	if (threads->measure.weight)
+		json_string(json, "weights", threads->measure.weighs_ns ? "time" : "other");
 	write_list(json, threads, "nr_timed", TIMED_COUNTS, ends);
 	write_list(json, threads, "timed", TIMED, ends);
 	write_list(json, threads, "untimed", UNTIMED, ends);
 	json_open(json, "left_out", '{');
 	json_number(json, "threads", threads->threads.nr - nr);
-	json_number(json, "samples", threads->left_samples);
+	json_number(json, "samples", threads->left_shown);
 	json_close(json, '}');
 	json_close(json, '}');
 }

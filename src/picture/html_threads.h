@@ -12,6 +12,7 @@
 #include "picture/html_parts.h"
 #include "picture/html_time.h"
 #include "recording/recording.h"
+#include "view/measure.h"
 #include "view/threads.h"
 
 /* Times of samples are counted in this part of a slice of html_time. */
@@ -21,8 +22,9 @@ struct html_threads {
 	struct threads threads;
 	uint32_t *kept; /* owned [nr]: which of them are written, those of most samples first */
 	size_t nr;
-	uint64_t left_samples; /* in those that are not */
-	uint32_t *names;       /* owned [nr]: texts of the paths */
+	uint64_t left_shown; /* of those that are not: view/measure.h */
+	struct measure measure;
+	uint32_t *names; /* owned [nr]: texts of the paths */
 
 	const struct recording *recording; /* borrowed, as all below */
 	const struct call_tree *tree;

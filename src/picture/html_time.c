@@ -28,7 +28,7 @@ static void merge(struct html_time *time)
 
 	for (size_t i = 0; i < time->nr; i++) {
 		if (nr && !compare_moments(&time->list[nr - 1], &time->list[i]))
-			time->list[nr - 1].count += time->list[i].count;
+			time->list[nr - 1].shown += time->list[i].shown;
 		else
 			time->list[nr++] = time->list[i];
 	}
@@ -36,12 +36,14 @@ static void merge(struct html_time *time)
 }
 
 /* How long a slice is, and how many there are. */
-static void choose_slices(const struct recording *recording, struct html_time *time)
+static void choose_slices(const struct recording *recording, const struct measure *measure,
+			  struct html_time *time)
 {
 	uint64_t from = recording->events[0].time_ns;
 	/* what a sample stands for is a period, too */
-	uint64_t period = recording_period_ns(recording) ? recording_period_ns(recording)
-							 : recording->events[0].weight;
+	uint64_t period = recording_period_ns(recording)
+				  ? recording_period_ns(recording)
+				  : measure_took_ns(measure, recording->events[0].weight);
 	uint64_t span = recording->events[recording->nr_events - 1].time_ns - from;
 
 	time->from_ns = from;
@@ -55,11 +57,14 @@ static void choose_slices(const struct recording *recording, struct html_time *t
 void html_time_make(const struct recording *recording, const uint32_t *groups,
 		    const struct call_tree *tree, size_t nr_max, struct html_time *ret)
 {
+	struct measure measure;
+
 	*ret = (struct html_time){ 0 };
 	if (!recording->nr_events)
 		return;
 	ret->list = must_calloc(recording->nr_events, sizeof(*ret->list));
-	choose_slices(recording, ret);
+	measure_init(recording, &measure);
+	choose_slices(recording, &measure, ret);
 	for (size_t i = 0; i < recording->nr_events; i++) {
 		const struct recording_event *event = &recording->events[i];
 		const struct call_place *place = &tree->places[event->stack];
@@ -68,10 +73,11 @@ void html_time_make(const struct recording *recording, const uint32_t *groups,
 			.node = place->node,
 			.what = 2 * groups[event->stack] + place->left,
 			.slice = (uint32_t)((event->time_ns - ret->from_ns) / ret->slice_ns),
-			.count = 1,
+			.shown = measure_of(&measure, 1, event->weight),
 		};
+		ret->shown += ret->list[i].shown;
 	}
-	ret->nr = ret->events = recording->nr_events;
+	ret->nr = recording->nr_events;
 	qsort(ret->list, ret->nr, sizeof(*ret->list), compare_moments);
 	merge(ret);
 	/* order stays as it is where two neighbouring slices become one */
@@ -94,7 +100,7 @@ void html_time_write(struct json *json, const struct html_time *time)
 	json_number(json, "from_ns", time->from_ns);
 	json_number(json, "slice_ns", time->slice_ns);
 	json_number(json, "slices", time->nr_slices);
-	json_number(json, "samples", time->events);
+	json_number(json, "samples", time->shown);
 	json_open(json, "moments", '[');
 	for (size_t i = 0; i < time->nr; i++) {
 		const struct html_moment *moment = &time->list[i];
@@ -102,7 +108,7 @@ void html_time_write(struct json *json, const struct html_time *time)
 		json_number(json, NULL, moment->node - node);
 		json_number(json, NULL, moment->what);
 		json_number(json, NULL, moment->slice);
-		json_number(json, NULL, moment->count);
+		json_number(json, NULL, moment->shown);
 		node = moment->node;
 	}
 	json_close(json, ']');

@@ -11,6 +11,7 @@
 #include "picture/call_tree.h"
 #include "recording/recording.h"
 #include "view/json.h"
+#include "view/measure.h"
 
 /* As many as a window has columns to spare. */
 #define HTML_TIME_SLICES 400u
@@ -18,7 +19,8 @@
 /* Samples of one group that end in one node (or, @what odd, below it) in one slice. */
 struct html_moment {
 	uint32_t node, what; /* what: 2 * group + left */
-	uint32_t slice, count;
+	uint32_t slice;
+	uint64_t shown; /* of them: view/measure.h */
 };
 
 struct html_time {
@@ -26,7 +28,7 @@ struct html_time {
 	size_t nr;
 	uint64_t from_ns, slice_ns; /* since the recording began */
 	uint32_t nr_slices;	    /* 0: there are no times */
-	uint64_t events;	    /* samples that have a time */
+	uint64_t shown;		    /* of the samples that have a time */
 };
 
 /*

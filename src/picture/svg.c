@@ -79,6 +79,16 @@ static void set_page(struct drawing *drawing, FILE *to)
 	};
 }
 
+/* Counts, also of what has another name, are told as samples. */
+static const char *said_found(const struct drawing *drawing, uint64_t found, char *buf, size_t size)
+{
+	struct measure samples;
+
+	measure_init_counts("samples", &samples);
+	return measure_said(drawing->about.measure.weight ? &drawing->about.measure : &samples,
+			    found, buf, size);
+}
+
 /* If frames of @node were found in a way that is marked, say in how many samples. */
 static void put_found(const struct drawing *drawing, const struct flame_node *node,
 		      enum fpl_origin origin, const char *by)
@@ -91,7 +101,7 @@ static void put_found(const struct drawing *drawing, const struct flame_node *no
 		return;
 	fprintf(to, "\nfound by %s", by);
 	if (found != node->total[0])
-		fprintf(to, " in %s", svg_about_count(found, "samples", count, sizeof(count)));
+		fprintf(to, " in %s", said_found(drawing, found, count, sizeof(count)));
 }
 
 /* Write the details of a node, behind its name. */
@@ -103,11 +113,12 @@ static void put_details(const struct drawing *drawing, const struct flame_node *
 	char count[192];
 
 	putc('\n', to);
-	xml_put(to, svg_about_count(node->total[0], drawing->about.unit, count, sizeof(count)),
+	xml_put(to, measure_said(&drawing->about.measure, node->total[0], count, sizeof(count)),
 		sizeof(count));
 	fprintf(to, ", %.2f %%", share_percent(node->total[0], all));
 	if (node->self[0] && node->self[0] != node->total[0])
-		fprintf(to, "; itself %s, %.2f %%", number_grouped(node->self[0], count),
+		fprintf(to, "; itself %s, %.2f %%",
+			measure_number(&drawing->about.measure, node->self[0], count),
 			share_percent(node->self[0], all));
 	if (node->elided && !strcmp(flame_text(paths, node->text), RECORDING_GAP)) {
 		fprintf(to, "\n%s frames at most", number_grouped(node->elided, count));
@@ -190,8 +201,8 @@ int svg_write(FILE *to, const struct recording *recording, const struct format_o
 	starts = flame_tree_starts(&drawing.tree, 0);
 	set_page(&drawing, to);
 	svg_legend_of_tree(&drawing.page, &drawing.tree);
-	svg_about_note_pruned(&drawing.page, &drawing.tree, 0, drawing.about.unit);
-	svg_about_note_books(&drawing.page, recording, drawing.paths.samples[0]);
+	svg_about_note_pruned(&drawing.page, &drawing.tree, 0, &drawing.about.measure);
+	svg_about_note_books(&drawing.page, recording);
 	*ret_shown = draw(&drawing, starts);
 	return 0;
 }

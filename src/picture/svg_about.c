@@ -10,20 +10,11 @@
 #include "recording/sample_type.h"
 #include "view/share.h"
 
-const char *svg_about_count(uint64_t count, const char *unit, char *buf, size_t size)
-{
-	char number[NUMBER_GROUPED_SIZE];
-	bool one = count == 1 && !strcmp(unit, "samples");
-
-	snprintf(buf, size, "%s %s", number_grouped(count, number), one ? "sample" : unit);
-	return buf;
-}
-
 static void put_subtitle(const struct recording *recording, uint64_t shown, struct svg_about *about)
 {
-	char count[192];
+	char said[192];
 	int length = snprintf(about->subtitle, sizeof(about->subtitle), "%s",
-			      svg_about_count(shown, about->unit, count, sizeof(count)));
+			      measure_said(&about->measure, shown, said, sizeof(said)));
 	const char *event = recording_string(recording, recording->event);
 
 	if (!*event || !recording->hz || !sample_type_is_samples(recording))
@@ -77,9 +68,9 @@ void svg_about_init(const struct recording *recording, const struct picture_opti
 	snprintf(ret->title, sizeof(ret->title), "%s%s", command ? command : usual,
 		 command && options->reverse ? ", by leaf" : "");
 	if (options->count_name)
-		snprintf(ret->unit, sizeof(ret->unit), "%s", options->count_name);
+		measure_init_counts(options->count_name, &ret->measure);
 	else
-		sample_type_text(recording, ret->unit, sizeof(ret->unit));
+		measure_init(recording, &ret->measure);
 	put_subtitle(recording, shown, ret);
 	make_description(recording, ret);
 }
@@ -116,8 +107,9 @@ static void note_complete(struct svg_page *page, const struct recording *recordi
 		      number_grouped(user - gone, b));
 }
 
-void svg_about_note_books(struct svg_page *page, const struct recording *recording, uint64_t shown)
+void svg_about_note_books(struct svg_page *page, const struct recording *recording)
 {
+	uint64_t shown = recording_shown(recording);
 	uint64_t fired = recording_number(recording, "fired");
 	uint64_t idle = recording_number(recording, "idle");
 	uint64_t filtered = recording_number(recording, "filtered"), lost = sum_lost(recording);
@@ -134,7 +126,7 @@ void svg_about_note_books(struct svg_page *page, const struct recording *recordi
 }
 
 void svg_about_note_pruned(struct svg_page *page, const struct flame_tree *tree, unsigned side,
-			   const char *unit)
+			   const struct measure *measure)
 {
 	uint64_t total = tree->paths->samples[side], cut = tree->paths->cut[side];
 	char nr[NUMBER_GROUPED_SIZE], count[192], min[192];
@@ -143,12 +135,12 @@ void svg_about_note_pruned(struct svg_page *page, const struct flame_tree *tree,
 		svg_page_note(
 			page, "Not drawn: %s frames of less than %s; %s (%.2f %%) end in them",
 			number_grouped(tree->pruned, nr),
-			svg_about_count(tree->min_total, unit, min, sizeof(min)),
-			svg_about_count(tree->pruned_samples[side], unit, count, sizeof(count)),
+			measure_said(measure, tree->min_total, min, sizeof(min)),
+			measure_said(measure, tree->pruned_samples[side], count, sizeof(count)),
 			share_percent(tree->pruned_samples[side], total));
 	if (cut)
 		svg_page_note(page, "Not drawn: what is deeper than %u frames, of %s",
-			      FLAME_STEPS_MAX, svg_about_count(cut, unit, count, sizeof(count)));
+			      FLAME_STEPS_MAX, measure_said(measure, cut, count, sizeof(count)));
 }
 
 void svg_about_put_place(FILE *to, const struct flame_paths *paths, const struct flame_node *node)

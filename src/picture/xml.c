@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "view/measure.h"
 
 /* One character of a text, as it is written. */
 struct piece {
@@ -144,19 +145,4 @@ void xml_put_columns(FILE *to, const char *text, size_t columns)
 	}
 	if (cut)
 		fputs("..", to);
-}
-
-const char *number_grouped(uint64_t value, char buf[static NUMBER_GROUPED_SIZE])
-{
-	char digits[21];
-	int length = snprintf(digits, sizeof(digits), "%" PRIu64, value);
-	char *to = buf;
-
-	for (int i = 0; i < length; i++) {
-		if (i && (length - i) % 3 == 0)
-			*to++ = ',';
-		*to++ = digits[i];
-	}
-	*to = '\0';
-	return buf;
 }

@@ -29,7 +29,3 @@ bool xml_is_ascii(const char *text, size_t columns);
 
 /* Write what fits @columns of a font of one width, cut with "..". */
 void xml_put_columns(FILE *to, const char *text, size_t columns);
-
-/* "1,234,567" to @buf. Returns @buf. */
-#define NUMBER_GROUPED_SIZE 27u
-const char *number_grouped(uint64_t value, char buf[static NUMBER_GROUPED_SIZE]);

@@ -124,6 +124,7 @@ static int add_stack(struct merger *merger, size_t idx, uint64_t count, uint64_t
 	key.comm = map_text(merger, key.comm);
 	key.count = count;
 	key.weight = weight;
+	err = err ? err : add_checked(&result->weight, weight);
 	result->has_weight = result->has_weight || weight;
 	result->has_weightless = result->has_weightless || (count && !weight);
 	key.cgroup = map_text(merger, key.cgroup);
@@ -310,6 +311,7 @@ static void take_run(struct merger *merger)
 	to->sample_unit = map_text(merger, from->sample_unit);
 	to->weight_type = map_text(merger, from->weight_type);
 	to->weight_unit = map_text(merger, from->weight_unit);
+	to->by_count = from->by_count;
 }
 
 /* An unknown value, 0, differs from no other. */
@@ -430,7 +432,8 @@ int recording_merge_whole(struct recording *to, struct recording *from, struct m
 	for (size_t i = 0; i < to->nr_stacks; i++) {
 		const struct recording_stack *stack = &to->stacks[i];
 
-		if (add_checked(&result->shown, stack->count))
+		if (add_checked(&result->shown, stack->count) ||
+		    add_checked(&result->weight, stack->weight))
 			return -EOVERFLOW;
 		result->has_weight = result->has_weight || stack->weight;
 		result->has_weightless = result->has_weightless || (stack->count && !stack->weight);

@@ -30,6 +30,7 @@ struct merge_filter {
 struct merge_result {
 	size_t nr; /* recordings */
 	bool events_differ, periods_differ, kernels_differ;
+	uint64_t weight;		 /* the sum of all stacks' */
 	bool has_weight, has_weightless; /* there are samples with a weight, and without one */
 	uint64_t shown, refused;	 /* samples taken, and those that the filter refused */
 };

@@ -150,6 +150,7 @@ struct recording {
 	/* Texts. What a stack's weight is the sum of over its samples: "page-faults", 0: cpu; and
 	 * its unit: "count", "bytes", never a time; 0: nanoseconds. */
 	uint32_t weight_type, weight_unit;
+	bool by_count;	/* readers asked for the counts (--sample-type), whatever weighs */
 	uint32_t *args; /* owned [nr_args]: texts */
 	size_t nr_args;
 

@@ -31,10 +31,31 @@ static const char *weight_unit_of(const struct recording *recording)
 	return recording_string(recording, recording->weight_unit);
 }
 
+const char *sample_type_weight(const struct recording *recording)
+{
+	return recording->weight_type ? recording_string(recording, recording->weight_type) : "cpu";
+}
+
+bool sample_type_weighs_else(const struct recording *recording)
+{
+	return !recording->hz &&
+	       (recording->weight_unit || strcmp(sample_type_weight(recording), "cpu") != 0);
+}
+
+/* Are weights of the same, or of no interest to readers? */
+static bool weights_equal(const struct recording *a, const struct recording *b)
+{
+	bool else_of_a = sample_type_weighs_else(a) && !a->by_count;
+	bool else_of_b = sample_type_weighs_else(b) && !b->by_count;
+
+	return else_of_a == else_of_b &&
+	       (!else_of_a || !strcmp(sample_type_weight(a), sample_type_weight(b)));
+}
+
 bool sample_types_equal(const struct recording *a, const struct recording *b)
 {
 	return !strcmp(type_of(a), type_of(b)) && !strcmp(unit_of(a), unit_of(b)) &&
-	       !strcmp(weight_unit_of(a), weight_unit_of(b));
+	       !strcmp(weight_unit_of(a), weight_unit_of(b)) && weights_equal(a, b);
 }
 
 bool sample_type_is(const struct recording *recording, const char *name)
@@ -87,11 +108,8 @@ const char *sample_type_text(const struct recording *recording, char *buf, size_
 /* Do weights repeat the counts, which are nanoseconds of the same? */
 static bool weights_are_counts(const struct recording *recording)
 {
-	const char *weight = recording->weight_type
-				     ? recording_string(recording, recording->weight_type)
-				     : "cpu";
-
-	if (!sample_type_is(recording, weight) || sample_unit_ns(unit_of(recording)) != 1)
+	if (!sample_type_is(recording, sample_type_weight(recording)) ||
+	    sample_unit_ns(unit_of(recording)) != 1)
 		return false;
 	for (size_t i = 0; i < recording->nr_stacks; i++)
 		if (recording->stacks[i].weight != recording->stacks[i].count)

@@ -11,7 +11,16 @@
 /* Are counts numbers of samples? A thing without a name and with a unit is something else. */
 bool sample_type_is_samples(const struct recording *recording);
 
-/* Do both count the same, in the same unit, and weigh in the same one? */
+/*
+ * Does a stack weigh something else than the time of a clock: "page-faults", "alloc" in bytes, the
+ * time of "off-cpu"? Such weights are what readers are shown (view/measure.h).
+ */
+bool sample_type_weighs_else(const struct recording *recording);
+
+/*
+ * Do both count the same, in the same unit, and weigh in the same one, which is of the same where
+ * readers are shown it?
+ */
 bool sample_types_equal(const struct recording *a, const struct recording *b);
 
 /* Is @name the one thing that is counted, as pprofs call it? */
@@ -19,6 +28,9 @@ bool sample_type_is(const struct recording *recording, const char *name);
 
 /* Are counts numbers of bytes? */
 bool sample_type_is_bytes(const struct recording *recording);
+
+/* The name of what a stack weighs: "cpu", "page-faults". Owned by the recording. */
+const char *sample_type_weight(const struct recording *recording);
 
 /* Nanoseconds of one of @unit; 0: it is no time. */
 uint64_t sample_unit_ns(const char *unit);

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "recording/keys.h"
 #include "recording/sample_type.h"
+#include "view/measure.h"
 #include "report/problems.h"
 #include "report/report_lines.h"
 #include "report/tally.h"
@@ -191,15 +192,20 @@ static void write_samples(FILE *to, const struct recording_report *report,
 			  const struct user_stacks *user, const struct losses *losses, bool shares)
 {
 	const struct recording *recording = report->recording;
-	char counted[128];
+	char counted[128], said[256];
+	struct measure measure;
 
+	measure_init(recording, &measure);
 	sample_type_text(recording, counted, sizeof(counted));
 	if (report->shown == 1 && !strcmp(counted, "samples"))
 		counted[strlen("sample")] = '\0';
 	fputs("fpless: ", to);
 	summary_write_number(to, report->shown);
-	fprintf(to, " %s of %zu file%s", counted, report->result->nr,
-		report->result->nr == 1 ? "" : "s");
+	fprintf(to, " %s", counted);
+	if (measure.weight)
+		fprintf(to, " (%s)",
+			measure_said(&measure, measure_sum(recording), said, sizeof(said)));
+	fprintf(to, " of %zu file%s", report->result->nr, report->result->nr == 1 ? "" : "s");
 	if (recording->duration_ns)
 		fprintf(to, ", %.1f s", (double)recording->duration_ns / 1e9);
 	if (user->judged)
@@ -238,10 +244,13 @@ void recording_report_write(FILE *to, const struct recording_report *report, boo
 {
 	const struct recording *recording = report->recording;
 	uint64_t weight = weight_of(recording);
-	bool shares = !weight || weight >= SUMMARY_SHARE_NS;
+	struct measure measure;
 	struct user_stacks user;
 	struct losses losses;
+	bool shares;
 
+	measure_init(recording, &measure);
+	shares = !measure.weighs_ns || !weight || weight >= SUMMARY_SHARE_NS;
 	count_user_stacks(recording, &user);
 	count_losses(recording, &losses);
 	write_samples(to, report, &user, &losses, shares);

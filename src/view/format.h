@@ -51,8 +51,9 @@ static inline struct frame_text_options format_texts(const struct format_options
 }
 
 /*
- * A writer: the whole recording to @to; *ret_shown is the sum of the counts written, set on
- * success. Write errors stay in @to (ferror). Errors: -ENOMEM, and what the format cannot hold.
+ * A writer: the whole recording to @to; *ret_shown is the sum of what is shown
+ * (view/measure.h) as it was written, set on success. Write errors stay in @to (ferror). Errors:
+ * -ENOMEM, and what the format cannot hold.
  */
 typedef int format_write_fn(FILE *to, const struct recording *recording,
 			    const struct format_options *options, uint64_t *ret_shown,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "view/labels.h"
+#include "view/measure.h"
 
 void merged_fini(struct merged *merged)
 {
@@ -11,13 +12,13 @@ void merged_fini(struct merged *merged)
 	vector_fini(&merged->stacks);
 }
 
-uint64_t merged_samples(const struct merged *merged)
+uint64_t merged_sum(const struct merged *merged)
 {
-	uint64_t samples = 0;
+	uint64_t sum = 0;
 
 	for (size_t i = 0; i < merged->stacks.nr; i++)
-		samples += merged->stacks.list[i].count;
-	return samples;
+		sum += merged->stacks.list[i].shown;
+	return sum;
 }
 
 /*
@@ -47,13 +48,13 @@ static int compare_text(const struct merged *merged, uint32_t left, uint32_t rig
 	return c - d;
 }
 
-/* By count, ties by text. */
+/* By what is shown, ties by text. */
 static int compare_stacks(const struct merged *merged, uint32_t left, uint32_t right)
 {
 	const struct merged_stack *a = &merged->stacks.list[left], *b = &merged->stacks.list[right];
 
-	if (a->count != b->count)
-		return a->count < b->count ? -1 : 1;
+	if (a->shown != b->shown)
+		return a->shown < b->shown ? -1 : 1;
 	return compare_text(merged, left, right);
 }
 
@@ -112,7 +113,9 @@ void merge_stacks(struct frame_texts *texts, enum merge_walk walk, bool delimite
 	const struct recording *recording = texts->recording;
 	const struct stack_slot_options options = { .walk = walk, .delimited = delimited };
 	struct stack_slots line = { 0 };
+	struct measure measure;
 
+	measure_init(recording, &measure);
 	*ret = (struct merged){ .strings = &texts->strings };
 	for (size_t i = 0; i < recording->nr_stacks; i++) {
 		const struct recording_stack *stack = &recording->stacks[i];
@@ -122,7 +125,7 @@ void merge_stacks(struct frame_texts *texts, enum merge_walk walk, bool delimite
 
 		if (idx == ret->stacks.nr)
 			must_push(&ret->stacks, { 0 });
-		ret->stacks.list[idx].count += stack->count;
+		ret->stacks.list[idx].shown += measure_stack(&measure, stack);
 		if (elided > ret->stacks.list[idx].elided)
 			ret->stacks.list[idx].elided = elided;
 	}

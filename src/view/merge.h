@@ -11,7 +11,7 @@
 #include "view/stack_slots.h"
 
 struct merged_stack {
-	uint64_t count;
+	uint64_t shown;	 /* count or weight, as view/measure.h says */
 	uint32_t elided; /* the most frames that were left out of one that was merged */
 };
 
@@ -30,12 +30,12 @@ void merge_stacks(struct frame_texts *texts, enum merge_walk walk, bool delimite
 		  struct merged *ret);
 void merged_fini(struct merged *merged);
 
-/* Sum of the counts. */
-uint64_t merged_samples(const struct merged *merged);
+/* Sum of what is shown. */
+uint64_t merged_sum(const struct merged *merged);
 
 /*
- * The stacks ascending by count, ties by text: their indexes [nr], owned by the caller. Cost:
- * O(n log n).
+ * The stacks ascending by what is shown, ties by text: their indexes [nr], owned by the caller.
+ * Cost: O(n log n).
  */
 uint32_t *merged_order(const struct merged *merged);
 

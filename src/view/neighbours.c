@@ -10,6 +10,7 @@
 #include "base/id_table.h"
 #include "base/text.h"
 #include "base/vector.h"
+#include "view/measure.h"
 #include "view/stack_slots.h"
 
 /* Callers, and callees, that are told apart. */
@@ -26,7 +27,7 @@ struct neighbour {
 struct side {
 	VECTOR(struct neighbour) all;
 	struct id_table ids;
-	uint64_t outermost; /* samples in which the function has no caller */
+	uint64_t outermost; /* of what is shown, in which the function has no caller */
 };
 
 struct entry {
@@ -125,7 +126,7 @@ static const char *text_of(const struct function_index *index, uint32_t function
 }
 
 static void write_side(FILE *to, const struct function_index *index, struct side *side,
-		       const char *indent, uint64_t samples)
+		       const char *indent, uint64_t sum)
 {
 	size_t nr_left = 0;
 
@@ -136,46 +137,49 @@ static void write_side(FILE *to, const struct function_index *index, struct side
 		qsort(side->all.list, nr, sizeof(*list), compare_neighbours);
 	for (size_t i = 0; i < nr && list[i].count; i++) {
 		if (i < NR_SHOWN)
-			fprintf(to, " %6.1f%%  %s%s\n", share_percent(list[i].count, samples),
-				indent, text_of(index, list[i].function));
+			fprintf(to, " %6.1f%%  %s%s\n", share_percent(list[i].count, sum), indent,
+				text_of(index, list[i].function));
 		else
 			nr_left++;
 	}
 	if (side->outermost)
-		fprintf(to, " %6.1f%%  %s(outermost)\n", share_percent(side->outermost, samples),
+		fprintf(to, " %6.1f%%  %s(outermost)\n", share_percent(side->outermost, sum),
 			indent);
 	if (nr_left)
 		fprintf(to, "          %s... and %zu more\n", indent, nr_left);
 }
 
 static void write_entry(FILE *to, const struct function_index *index, struct entry *entry,
-			uint64_t samples)
+			uint64_t sum)
 {
 	char buf[128], place[128];
 
 	text_escape(place, sizeof(place),
 		    function_index_place(index, entry->function, buf, sizeof(buf)), "");
 	putc('\n', to);
-	write_side(to, index, &entry->callers, "  ", samples);
-	fprintf(to, " %6.1f%%  %s  (%s), self %.1f%%\n", share_percent(entry->total, samples),
-		text_of(index, entry->function), place, share_percent(entry->self, samples));
-	write_side(to, index, &entry->callees, "    ", samples);
+	write_side(to, index, &entry->callers, "  ", sum);
+	fprintf(to, " %6.1f%%  %s  (%s), self %.1f%%\n", share_percent(entry->total, sum),
+		text_of(index, entry->function), place, share_percent(entry->self, sum));
+	write_side(to, index, &entry->callees, "    ", sum);
 }
 
 void neighbours_write(FILE *to, const struct function_index *index, const uint32_t *functions,
-		      size_t nr, uint64_t samples)
+		      size_t nr, uint64_t sum)
 {
 	const struct recording *recording = index->texts->recording;
 	CLEANUP(entries_fini) struct entries entries = { .nr = 0 };
+	struct measure measure;
 
+	measure_init(recording, &measure);
 	for (; entries.nr < nr && entries.nr < NEIGHBOURS_FUNCTIONS_MAX; entries.nr++)
 		entries.list[entries.nr].function = functions[entries.nr];
 	for (size_t i = 0; i < recording->nr_stacks; i++) {
 		make_chain(&entries, index, &recording->stacks[i]);
 		for (size_t j = 0; j < entries.nr; j++)
 			count_chain(&entries.list[j], entries.chain.list, entries.chain.nr,
-				    (uint32_t)(i + 1), recording->stacks[i].count);
+				    (uint32_t)(i + 1),
+				    measure_stack(&measure, &recording->stacks[i]));
 	}
 	for (size_t i = 0; i < entries.nr; i++)
-		write_entry(to, index, &entries.list[i], samples);
+		write_entry(to, index, &entries.list[i], sum);
 }

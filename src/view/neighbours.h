@@ -10,10 +10,10 @@
 
 /*
  * Write an entry for each of @functions [nr], at most NEIGHBOURS_FUNCTIONS_MAX: its callers,
- * itself, its callees, each with the share of @samples in which the one calls the other, a
- * recursion counted once. Cost: O(nr x frames of all stacks).
+ * itself, its callees, each with the share of @sum, of what is shown, in which the one calls the
+ * other, a recursion counted once. Cost: O(nr x frames of all stacks).
  */
 #define NEIGHBOURS_FUNCTIONS_MAX 8u
 
 void neighbours_write(FILE *to, const struct function_index *index, const uint32_t *functions,
-		      size_t nr, uint64_t samples);
+		      size_t nr, uint64_t sum);

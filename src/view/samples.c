@@ -15,10 +15,13 @@ struct sample_rest *sample_rests_make(const struct recording *recording)
 	return rests;
 }
 
-void sample_rest_take(struct sample_rest *rest, uint64_t weight)
+uint64_t sample_rest_take(struct sample_rest *rest, uint64_t weight)
 {
+	if (rest->count == 1 && weight < rest->weight)
+		weight = rest->weight;
 	rest->count -= rest->count > 0;
 	rest->weight -= weight < rest->weight ? weight : rest->weight;
+	return weight;
 }
 
 void samples_init(const struct recording *recording, struct samples *ret)
@@ -57,8 +60,7 @@ static void next_event(struct samples *samples, struct sample *ret)
 	ret->tid = event->tid;
 	ret->cpu = event->cpu;
 	ret->time_ns = samples->last_ns = event->time_ns;
-	ret->weight = event->weight;
-	sample_rest_take(&samples->left[event->stack], event->weight);
+	ret->weight = sample_rest_take(&samples->left[event->stack], event->weight);
 }
 
 /* When the next sample without a time of its own is said to have been. */
@@ -89,7 +91,7 @@ bool samples_next(struct samples *samples, struct sample *ret)
 	*ret = sample_of(recording, (uint32_t)samples->stack);
 	ret->time_ns = next_time(samples);
 	ret->weight = samples->left[samples->stack].weight / samples->left[samples->stack].count;
-	sample_rest_take(&samples->left[samples->stack], ret->weight);
+	ret->weight = sample_rest_take(&samples->left[samples->stack], ret->weight);
 	samples->nr_out++;
 	return true;
 }

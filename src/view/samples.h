@@ -29,8 +29,11 @@ struct sample_rest {
 /* All samples of each stack [nr_stacks], owned by the caller. */
 struct sample_rest *sample_rests_make(const struct recording *recording);
 
-/* Take a sample of @weight, as far as the counts, of an untrusted file, have it. */
-void sample_rest_take(struct sample_rest *rest, uint64_t weight);
+/*
+ * Take a sample of @weight, as far as the counts, of an untrusted file, have it. Returns what it
+ * weighs: the last one of a stack has all that is left, so that weights add up.
+ */
+uint64_t sample_rest_take(struct sample_rest *rest, uint64_t weight);
 
 struct samples {
 	const struct recording *recording; /* borrowed */

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
+#include "view/measure.h"
 #include "view/samples.h"
 
 static void add_events(const struct recording *recording, struct sample_rest *rests,
@@ -16,11 +17,10 @@ static void add_events(const struct recording *recording, struct sample_rest *re
 		threads->samples[threads->nr_samples++] = (struct thread_sample){
 			.time_ns = event->time_ns,
 			.count = 1,
-			.weight = event->weight,
+			.weight = sample_rest_take(&rests[event->stack], event->weight),
 			.stack = event->stack,
 			.tid = event->tid,
 		};
-		sample_rest_take(&rests[event->stack], event->weight);
 	}
 }
 
@@ -73,12 +73,12 @@ static int compare_samples(const void *left, const void *right, void *recording)
 	return (a->stack > b->stack) - (a->stack < b->stack);
 }
 
-static int compare_counts(const void *left, const void *right)
+static int compare_shown(const void *left, const void *right)
 {
 	const struct thread *a = left, *b = right;
 
-	if (a->count != b->count)
-		return a->count > b->count ? -1 : 1;
+	if (a->shown != b->shown)
+		return a->shown > b->shown ? -1 : 1;
 	if (a->pid != b->pid)
 		return a->pid < b->pid ? -1 : 1;
 	return (a->first > b->first) - (a->first < b->first);
@@ -99,6 +99,9 @@ static void spread(const struct recording *recording, const struct thread *threa
 
 static void make_list(const struct recording *recording, struct threads *threads)
 {
+	struct measure measure;
+
+	measure_init(recording, &measure);
 	threads->list = must_calloc(threads->nr_samples + 1, sizeof(*threads->list));
 	for (size_t i = 0; i < threads->nr_samples; i++) {
 		const struct thread_sample *sample = &threads->samples[i];
@@ -115,6 +118,7 @@ static void make_list(const struct recording *recording, struct threads *threads
 		thread->nr++;
 		thread->count += sample->count;
 		thread->weight += sample->weight;
+		thread->shown += measure_of(&measure, sample->count, sample->weight);
 	}
 }
 
@@ -132,7 +136,7 @@ void threads_init(const struct recording *recording, struct threads *ret)
 	make_list(recording, ret);
 	for (size_t i = 0; !recording->nr_events && i < ret->nr; i++)
 		spread(recording, &ret->list[i], &ret->samples[ret->list[i].first]);
-	qsort(ret->list, ret->nr, sizeof(*ret->list), compare_counts);
+	qsort(ret->list, ret->nr, sizeof(*ret->list), compare_shown);
 }
 
 void threads_fini(struct threads *threads)

@@ -24,10 +24,11 @@ struct thread {
 	uint32_t comm;	   /* text: the last it had */
 	size_t first, nr;  /* samples[first .. first + nr), ascending by time_ns */
 	uint64_t count, weight;
+	uint64_t shown; /* one of the two, as view/measure.h says */
 };
 
 struct threads {
-	struct thread *list;	       /* owned [nr], most samples first */
+	struct thread *list;	       /* owned [nr], most shown first */
 	struct thread_sample *samples; /* owned [nr_samples] */
 	size_t nr, nr_samples;
 };

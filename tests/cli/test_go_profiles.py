@@ -128,7 +128,7 @@ class GoProfiles(unittest.TestCase):
 
     def test_what_the_file_prefers_is_the_default(self):
         for kind, counted in (("cpu", "samples"), ("heap", "bytes of inuse_space"), ("allocs", "bytes of alloc_space"),
-                              ("mutex", "contentions"), ("goroutine", "goroutine")):
+                              ("mutex", r"contentions \([\d.,]+ .?s of delay\)"), ("goroutine", "goroutine")):
             with self.subTest(kind=kind):
                 self.assertRegex(self.report(self.path(kind + ".pb.gz")).stderr, rf"^fpless: [\d,]+ {counted} of 1 file")
         done = self.report("--sample-type", "space", self.path("heap.pb.gz"), status=2)

@@ -302,7 +302,7 @@ printf 'a 1 [000] 1.0: 500 cpu-clock: \n\t10 f (/x)\n\na 1 [000] 2.0: 700 cpu-cl
 expect 0 'fpless: 2 samples of 1 file' report "$work/perf" -o "$work/perf.pb.gz"
 expect 2 "no sample type is called 'space': there are samples \(count\), cpu \(nanoseconds\)" report --sample-type space "$work/perf.pb.gz"
 expect 0 'fired 1200 = shown 1200 \+ idle 0 .*: closed' report -v --sample-type cpu -o "$work/cpu.jsonl" -o "$work/cpu.txt" "$work/perf.pb.gz"
-grep -q '^1200 nanoseconds of cpu$' "$work/cpu.txt" || failed=1
+grep -q '^1.2 us of cpu$' "$work/cpu.txt" || failed=1
 grep -q '"sample_type":"cpu","sample_unit":"nanoseconds"' "$work/cpu.jsonl" || failed=1
 expect 1 'cpu.jsonl: counts nanoseconds of cpu, earlier files count samples' report "$work/a.folded" "$work/cpu.jsonl"
 

@@ -10,6 +10,7 @@
 
 #include "format/formats.h"
 #include "format/read.h"
+#include "view/measure.h"
 
 /* Read @size bytes of @text as the file "in". */
 static inline int recording_of(const void *text, size_t size, const struct read_options *options,
@@ -38,7 +39,7 @@ static inline char *recording_as(const struct recording *recording, const char *
 	FILE *to = open_memstream(&text, &size);
 
 	if (!to || format_by_name(format)->write(to, recording, options, &shown, &err) ||
-	    fclose(to) || shown != recording_shown(recording))
+	    fclose(to) || shown != measure_sum(recording))
 		abort();
 	return text;
 }

@@ -385,12 +385,12 @@ static void moments_are_where_their_stacks_end_slice_by_slice(void **state)
 		at = snprintf(text, sizeof(text), "slices %u of %llu:", time.nr_slices,
 			      (unsigned long long)time.slice_ns);
 		for (size_t j = 0; j < time.nr; j++)
-			at += snprintf(text + at, sizeof(text) - (size_t)at, " %u,%u@%ux%u",
+			at += snprintf(text + at, sizeof(text) - (size_t)at, " %u,%u@%ux%llu",
 				       time.list[j].node, time.list[j].what, time.list[j].slice,
-				       time.list[j].count);
+				       (unsigned long long)time.list[j].shown);
 		if (strcmp(text, cases[i].text) != 0)
 			fail_msg("%s: %s", cases[i].what, text);
-		assert_int_equal(time.events, 6);
+		assert_int_equal(time.shown, 6);
 	}
 }
 

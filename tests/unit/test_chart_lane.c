@@ -31,7 +31,7 @@ static void put(void *ctx, const struct chart_box *box)
 		written->text + written->length, sizeof(written->text) - written->length,
 		"%u %s %llu-%llu (%llu, %llu)\n", box->depth,
 		flame_text(written->paths, cell->text), (unsigned long long)box->from_ns,
-		(unsigned long long)box->to_ns, (unsigned long long)box->samples,
+		(unsigned long long)box->to_ns, (unsigned long long)box->shown,
 		(unsigned long long)box->ran_ns);
 	assert_true(written->length < sizeof(written->text));
 }
@@ -111,6 +111,7 @@ static void walk(const struct thread_sample *samples, size_t nr, bool cpu_time,
 	const struct chart_lane lane = {
 		.paths = paths,
 		.samples = samples,
+		.measure = { .weighs_ns = true },
 		.nr = nr,
 		.usual_ns = 5,
 		.cpu_time = cpu_time,

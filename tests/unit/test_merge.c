@@ -223,8 +223,8 @@ static void bytes_and_samples_are_not_added(void **state)
 		const char *heap, *type, *text;
 	} cases[] = {
 		{ HEAP("\"sample_type\":\"space\",\"sample_unit\":\"bytes\""), "space",
-		  "8 bytes of space\n" },
-		{ HEAP("\"sample_unit\":\"bytes\""), "", "8 bytes\n" },
+		  "8 B of space\n" },
+		{ HEAP("\"sample_unit\":\"bytes\""), "", "8 B\n" },
 	};
 
 	(void)state;

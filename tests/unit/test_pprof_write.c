@@ -14,6 +14,7 @@
 #include "format/pprof_read.h"
 #include "format/pprof_write.h"
 #include "tests/support/recording_dump.h"
+#include "view/measure.h"
 
 #define NO_START RECORDING_NO_ADDRESS
 
@@ -109,7 +110,7 @@ static FILE *write_file(void)
 
 	assert_non_null(file);
 	assert_int_equal(pprof_write(file, &recording, NULL, &shown, &err), 0);
-	assert_int_equal(shown, recording_shown(&recording));
+	assert_int_equal(shown, measure_sum(&recording));
 	rewind(file);
 	return file;
 }

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "picture/xml.h"
+#include "view/measure.h"
 
 static char *written(const char *text, size_t max_bytes, size_t columns)
 {

@@ -56,7 +56,7 @@ class App {
 		byId("head").replaceChildren(el("h1", {}, "fpless"), el("span", { class: "command", title: command }, shorten(command, 300)),
 			el("span", { class: "facts" }, [
 				this.counted(), model.diff && model.diff.whole ? points(model.diff.whole.change) + " % a run" : "", run.event, run.hz ? count(run.hz) + " Hz" : "",
-				run.duration_ms ? duration(run.duration_ms) : "", lost ? samples(lost) + " lost" : "",
+				run.duration_ms ? duration(run.duration_ms) : "", lost ? plural(lost, "sample") + " lost" : "",
 			].filter(Boolean).join(" · ")),
 			...(model.diff ? [el("p", { class: "headline" }, readable(model.diff.headline))] : []),
 			el("button", { class: "icon", title: "Light or dark (d)", "aria-label": "Light or dark", onclick: () => this.toggleTheme() }, "◐"),
@@ -299,7 +299,7 @@ class App {
 		let names = 0;
 		for (const one of matched)
 			names += one;
-		this.searched.textContent = `${percent(found, model.shown)}${model.diff ? " " + this.state.width : ""} (${count(found)}), ${plural(names, "name")}`;
+		this.searched.textContent = `${percent(found, model.shown)}${model.diff ? " " + this.state.width : ""} (${amount(found)}), ${plural(names, "name")}`;
 	}
 
 	// What is said of a frame.
@@ -330,7 +330,7 @@ class App {
 			lines.push(`${samples(total)}, ${percent(total, whole)}` +
 				(tree.parent[node] ? `, ${percent(total, tree.total[tree.parent[node]])} of its ${tree.left ? "caller" : "neighbour"}` : ""));
 		if (!model.diff && tree.self[node] && tree.left)
-			lines.push(`self ${count(tree.self[node])}, ${percent(tree.self[node], whole)}`);
+			lines.push(`self ${amount(tree.self[node])}, ${percent(tree.self[node], whole)}`);
 		if (tree.left && tree.left[node])
 			lines.push(`${samples(tree.left[node])} in frames that are left out`);
 		const found = model.keys.origins.filter((_, i) => tree.found[node] & 1 << i).map(([key]) => key);
@@ -371,7 +371,7 @@ class App {
 	showStatus(tree, node) {
 		const status = byId("status");
 		if (!tree || node < 0) {
-			status.replaceChildren(el("span", {}, this.model.filtered ? `${samples(this.model.shown)} of ${count(this.model.samples)} (filtered)` :
+			status.replaceChildren(el("span", {}, this.model.filtered ? `${samples(this.model.shown)} of ${amount(this.model.samples)} (filtered)` :
 				this.counted()), el("span", { class: "hint" }, "click: zoom · s: callers and callees · ?: keys"));
 			return;
 		}

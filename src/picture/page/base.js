@@ -28,18 +28,25 @@ function plural(value, word) {
 	return count(value) + " " + word + (value === 1 ? "" : "s");
 }
 
-// What is counted: samples, or what another tool counted.
-const UNIT = { one: "sample", many: "samples", bytes: false };
+// What is shown: samples, what they weigh, or what another tool counted; ns: of one, where it is a time.
+const UNIT = { one: "sample", many: "samples", bytes: false, ns: 0 };
+const UNITS_NS = { nanoseconds: 1, nanosecond: 1, ns: 1, microseconds: 1e3, us: 1e3, milliseconds: 1e6, ms: 1e6, seconds: 1e9, s: 1e9 };
 
 function useUnit(run) {
 	const name = run.count_name || run.sample_type || run.sample_unit;
 	if (name)
 		UNIT.one = UNIT.many = name;
 	UNIT.bytes = run.sample_unit === "bytes";
+	UNIT.ns = run.count_name ? 0 : UNITS_NS[run.sample_unit] || 0;
+}
+
+// The number alone: "1,234", "12.3 ms", "4.1 MiB".
+function amount(value) {
+	return UNIT.bytes ? bytes(value) : UNIT.ns ? time(value * UNIT.ns) : count(value);
 }
 
 function samples(value) {
-	return UNIT.bytes ? `${bytes(value)} (${UNIT.one})` : `${count(value)} ${value === 1 ? UNIT.one : UNIT.many}`;
+	return UNIT.bytes || UNIT.ns ? `${amount(value)} (${UNIT.one})` : `${count(value)} ${value === 1 ? UNIT.one : UNIT.many}`;
 }
 
 // 100 % is all of it and 0 % none of it, never nearly.
@@ -52,6 +59,13 @@ function percent(part, whole) {
 	if (value < 0.01)
 		return "< 0.01 %";
 	return value.toFixed(value < 99.995 ? 2 : 0) + " %";
+}
+
+function time(ns) {
+	let unit = 0;
+	for (; ns >= 999.95 && unit < 3; unit++)
+		ns /= 1000;
+	return (unit ? ns < 10000 ? ns.toFixed(1) : count(ns) : ns) + " " + ["ns", "us", "ms", "s"][unit];
 }
 
 function bytes(value) {

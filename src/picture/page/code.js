@@ -87,7 +87,7 @@ class CodeView {
 	row(kind, samples, cells) {
 		const { code } = this;
 		return el("tr", { class: kind }, el("td", { class: "number" }, samples ? share(samples, code.samples) : ""),
-			el("td", { class: "number" }, samples ? count(samples) : ""), cells);
+			el("td", { class: "number" }, samples ? amount(samples) : ""), cells);
 	}
 
 	instruction(i) {

@@ -95,7 +95,7 @@ class CompareView {
 			class: `class ${key}` + (app.state.class === key ? " here" : ""), title: text, "aria-pressed": String(app.state.class === key),
 			onclick: () => app.set({ class: app.state.class === key ? "" : key }),
 		}, el("b", {}, key), el("span", {}, i === unjudged ? samples(sums[i]) : percent(sums[i], judged)),
-		el("small", {}, i === unjudged ? "of " + count(model.samples) : samples(sums[i])))));
+		el("small", {}, i === unjudged ? "of " + amount(model.samples) : samples(sums[i])))));
 		this.meaning.replaceChildren(...keys.classes.map(([key, text]) => [el("dt", {}, key), el("dd", {}, text)]).flat(),
 			...MARKS.map(([key, text]) => [el("dt", {}, `mark “${key}”`), el("dd", {}, text)]).flat(),
 			el("dt", {}, "filled"), el("dd", {}, "of more than half of the samples of the frame; a line around it: of a hundredth at least"));

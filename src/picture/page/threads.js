@@ -11,6 +11,7 @@ class Threads {
 		this.counts = raw.samples;
 		this.parts = raw.parts;
 		this.usual = raw.usual_ns;
+		this.weights = raw.weights; // what samples are shown by: "time", "other"; undefined: their number
 		this.leftOut = raw.left_out;
 		this.raw = raw;
 		this.ends = ends;
@@ -31,17 +32,18 @@ class Threads {
 	}
 
 	// Its samples with a time, ascending: when each was taken, in parts of a slice since the first one of the recording,
-	// in which of the ends it is, and the nanoseconds that it weighs.
+	// in which of the ends it is, how many nanoseconds it took, and what is shown of it.
 	samples(thread) {
 		if (this.made[thread])
 			return this.made[thread];
 		const { timed } = this.raw, first = this.first[thread], nr = this.first[thread + 1] - first;
-		const of = { nr, at: new Int32Array(nr), end: new Int32Array(nr), weight: new Float64Array(nr) };
+		const of = { nr, at: new Int32Array(nr), end: new Int32Array(nr), weight: new Float64Array(nr), shown: new Float64Array(nr) };
 		for (let i = 0, at = 0; i < nr; i++) {
 			const j = 3 * (first + i);
 			of.at[i] = at += timed[j];
 			of.end[i] = timed[j + 1];
-			of.weight[i] = timed[j + 2] || this.usual;
+			of.weight[i] = this.weights !== "other" && timed[j + 2] || this.usual;
+			of.shown[i] = this.weights ? timed[j + 2] : 1;
 		}
 		return this.made[thread] = of;
 	}
@@ -59,7 +61,7 @@ class Threads {
 			count.push(samples);
 		};
 		for (let i = 0; i < of.nr; i++)
-			add(of.end[i], Math.floor(of.at[i] / this.parts), 1);
+			add(of.end[i], Math.floor(of.at[i] / this.parts), of.shown[i]);
 		for (let i = 0; i < raw.untimed.length; i += 3)
 			if (raw.untimed[i] === thread)
 				add(raw.untimed[i + 1], -1, raw.untimed[i + 2]);

@@ -120,9 +120,9 @@ class SandwichView {
 		const changes = model.diff && model.diff.rows.get(fn);
 		this.heading.replaceChildren(el("h2", {}, shorten(model.name(fn), 400)), changes ? el("p", {}, `${model.object(fn) || "no object"}: self `,
 			changeCell(model.diff, changes.self), ", total ", changeCell(model.diff, changes.total), ` ${model.diff.unitText()}`) : el("p", {},
-			`${model.object(fn) || "no object"}: self ${percent(self[fn], model.shown)} (${count(self[fn])}), ` +
-			`total ${percent(total[fn], model.shown)} (${count(total[fn])})`,
-			seen < total[fn] ? ` · ${count(total[fn] - seen)} of them in frames that are left out` : ""));
+			`${model.object(fn) || "no object"}: self ${percent(self[fn], model.shown)} (${amount(self[fn])}), ` +
+			`total ${percent(total[fn], model.shown)} (${amount(total[fn])})`,
+			seen < total[fn] ? ` · ${amount(total[fn] - seen)} of them in frames that are left out` : ""));
 		const within = (tree, node) => node > 0 && node < tree.nr && tree.total[node] ? node : 0;
 		this.callers.show(this.callerTree, within(this.callerTree, state.up));
 		this.callees.show(this.calleeTree, within(this.calleeTree, state.down));
@@ -205,9 +205,9 @@ class FunctionsView {
 		const counts = () => this.counts, { model } = app;
 		this.table = new SortedTable([
 			{ head: "Self", number: true, of: (fn) => counts().self[fn], cell: (fn) => share(counts().self[fn], model.shown) },
-			{ head: UNIT.many, wide: true, number: true, of: (fn) => counts().self[fn], cell: (fn) => count(counts().self[fn]) },
+			{ head: UNIT.many, wide: true, number: true, of: (fn) => counts().self[fn], cell: (fn) => amount(counts().self[fn]) },
 			{ head: "Total", number: true, of: (fn) => counts().total[fn], cell: (fn) => share(counts().total[fn], model.shown) },
-			{ head: UNIT.many, wide: true, number: true, of: (fn) => counts().total[fn], cell: (fn) => count(counts().total[fn]) },
+			{ head: UNIT.many, wide: true, number: true, of: (fn) => counts().total[fn], cell: (fn) => amount(counts().total[fn]) },
 			{ head: "Function", of: (fn) => fn, cell: (fn) => el("span", { class: "name", title: model.name(fn) }, shorten(model.name(fn), 300)) },
 			{ head: "Object", of: (fn) => lastPart(model.object(fn)),
 				cell: (fn) => el("span", { class: "object", title: model.object(fn) }, lastPart(model.object(fn)) || "–") },
@@ -235,7 +235,7 @@ class ProcessesView {
 		const { model } = app;
 		this.table = new SortedTable([
 			{ head: "Share", number: true, of: (row) => row.samples, cell: (row) => share(row.samples, model.samples) },
-			{ head: UNIT.many, wide: true, number: true, of: (row) => row.samples, cell: (row) => count(row.samples) },
+			{ head: UNIT.many, wide: true, number: true, of: (row) => row.samples, cell: (row) => amount(row.samples) },
 			{ head: "Process", of: (row) => row.comm, cell: (row) => el("span", { class: "name" }, row.comm || "(no name)") },
 			{ head: "pid", number: true, of: (row) => row.pid, cell: (row) => row.pid < 0 ? "–" : String(row.pid) },
 			{ head: "Complete", number: true, of: (row) => row.judged ? row.complete / row.judged : -1,
@@ -266,7 +266,7 @@ class ProcessesView {
 		}
 		for (const row of rows.values()) {
 			const most = [...row.stops].sort((a, b) => b[1] - a[1])[0];
-			row.other = most ? `${keys.stops[most[0]][0]} (${count(most[1])})` : "";
+			row.other = most ? `${keys.stops[most[0]][0]} (${amount(most[1])})` : "";
 		}
 		return [...rows.values()];
 	}
@@ -330,7 +330,7 @@ class RunView {
 			.sort((a, b) => b[2] - a[2]);
 		return this.card(title, el("p", { class: "note" }, text), rows.length ? el("table", { class: "tally" }, el("tbody", {}, rows.map(([key, meaning, samples]) =>
 			el("tr", { tabindex: 0, onclick: () => app.set({ ...filter(key), view: "flame", zoom: 0 }) },
-				el("td", { class: "number" }, share(samples, app.model.samples)), el("td", { class: "number" }, count(samples)),
+				el("td", { class: "number" }, share(samples, app.model.samples)), el("td", { class: "number" }, amount(samples)),
 				el("td", {}, el("b", {}, key)), el("td", {}, meaning))))) : el("p", {}, "None."), select);
 	}
 
