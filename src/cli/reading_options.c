@@ -42,7 +42,8 @@ static const struct argp_option options_list[] = {
 	  "Limit of all memory allocated, for inputs and outputs (default 1G, at least 16M; suffixes K, M, G)",
 	  4 },
 	{ "sample-type", KEY_SAMPLE_TYPE, "NAME", 0,
-	  "Value of a pprof to count: alloc_space, cpu, ... (default: the one it prefers)", 4 },
+	  "Value of a pprof to show: alloc_space, cpu, ... (default: the one it prefers); samples: counts in place of weights",
+	  4 },
 	{ 0 },
 };
 
