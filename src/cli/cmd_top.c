@@ -199,7 +199,8 @@ static void say_what(struct top_verb *verb)
 {
 	const struct sampling_options *sampling = &verb->sampling;
 	const struct target_options *target = &sampling->target;
-	char text[64];
+	const char *event = source_event(&sampling->source);
+	char text[64], all[sizeof(text) + SOURCE_NAME_MAX + sizeof(" of ")];
 
 	if (target->nr_pids == 1)
 		snprintf(text, sizeof(text), "pid %d", target->pids[0]);
@@ -212,7 +213,8 @@ static void say_what(struct top_verb *verb)
 		snprintf(text, sizeof(text), "%s", text_path_name(sampling->command[0]));
 	else
 		snprintf(text, sizeof(text), "all processes");
-	text_escape(verb->what, sizeof(verb->what), text, "");
+	snprintf(all, sizeof(all), "%s%s%s", event ? event : "", event ? " of " : "", text);
+	text_escape(verb->what, sizeof(verb->what), all, "");
 }
 
 /* sampling_verb.listen */
@@ -231,6 +233,7 @@ static int listen(void *ctx, struct parser *parser, struct disk_cache *cache,
 	options->no_demangle = verb->sampling.output.no_demangle;
 	options->query.kernel = verb->sampling.kernel;
 	options->what = verb->what;
+	options->event = source_event(&verb->sampling.source);
 	options->colour = style_is_wanted(verb->sampling.output.colour, STDOUT_FILENO);
 	say_what(verb);
 	if (!verb->has_window)

@@ -20,6 +20,7 @@ struct progress {
 	struct engine_listener listener;
 	_Atomic uint32_t look_ms;
 	uint64_t duration_ms;
+	const char *event; /* as progress_facts */
 	bool user;
 	uint8_t *stacks; /* owned [nr] */
 	size_t nr, room;
@@ -39,9 +40,9 @@ void progress_text(const struct progress_facts *facts, char *buf, size_t size)
 	if (facts->nr_tables_made < facts->nr_tables)
 		snprintf(tables, sizeof(tables), "  tables: %zu of %zu files",
 			 facts->nr_tables_made, facts->nr_tables);
-	snprintf(buf, size, "%.0f s%s  %" PRIu64 " samples%s  lost %" PRIu64 "%s",
-		 (double)facts->sampled_ns / 1e9, of, facts->samples, complete, facts->lost,
-		 tables);
+	snprintf(buf, size, "%.0f s%s  %" PRIu64 " samples%s%s%s  lost %" PRIu64 "%s",
+		 (double)facts->sampled_ns / 1e9, of, facts->samples, facts->event ? " of " : "",
+		 facts->event ? facts->event : "", complete, facts->lost, tables);
 }
 
 /* engine_listener.stack */
@@ -84,6 +85,7 @@ static void take_look(void *ctx, const struct engine_look *look)
 	struct progress_facts facts = {
 		.sampled_ns = look->sampled_ns,
 		.duration_ms = progress->duration_ms,
+		.event = progress->event,
 		.lost = look->lost,
 		.nr_tables_made = look->nr_tables_made,
 		.nr_tables = look->nr_tables,
@@ -103,13 +105,15 @@ static void take_look(void *ctx, const struct engine_look *look)
 	draw(progress);
 }
 
-struct progress *progress_create(uint64_t duration_ms, bool user, bool beside_command)
+struct progress *progress_create(uint64_t duration_ms, const char *event, bool user,
+				 bool beside_command)
 {
 	struct progress *progress = calloc(1, sizeof(*progress));
 
 	if (!progress)
 		return NULL;
 	progress->duration_ms = duration_ms;
+	progress->event = progress->facts.event = event;
 	progress->user = user;
 	atomic_init(&progress->look_ms, PERIOD_MS);
 	progress->listener = (struct engine_listener){

@@ -10,9 +10,11 @@
 
 struct progress;
 
-/* @duration_ms: of the run; 0: unknown. @user: stacks have a user part. @beside_command: a command
- * that may write to the same terminal runs. NULL: out of memory. One at a time. */
-struct progress *progress_create(uint64_t duration_ms, bool user, bool beside_command);
+/* @duration_ms: of the run; 0: unknown. @event: borrowed, as progress_facts has it. @user: stacks
+ * have a user part. @beside_command: a command that may write to the same terminal runs. NULL: out
+ * of memory. One at a time. */
+struct progress *progress_create(uint64_t duration_ms, const char *event, bool user,
+				 bool beside_command);
 
 /* To be lent to the run. */
 const struct engine_listener *progress_listener(const struct progress *progress);
@@ -23,6 +25,7 @@ void progress_destroy(struct progress *progress);
 /* Numbers of the line: exposed for tests. @judged: samples whose stacks could be complete. */
 struct progress_facts {
 	uint64_t sampled_ns, duration_ms; /* duration_ms 0: not known */
+	const char *event;		  /* NULL: of a clock, which is not said */
 	uint64_t samples, complete, judged, lost;
 	size_t nr_tables_made, nr_tables; /* of files; equal: all are made */
 };

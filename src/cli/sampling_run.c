@@ -313,8 +313,8 @@ static int run_engine(const struct sampling_options *options, struct engine_opti
 	}
 
 	if (wants_progress(options))
-		progress = progress_create(options->duration_ms, options->user,
-					   options->command != NULL);
+		progress = progress_create(options->duration_ms, source_event(&options->source),
+					   options->user, options->command != NULL);
 	if (progress)
 		engine->listener = progress_listener(progress);
 

@@ -279,6 +279,8 @@ static void write_heading(FILE *to, const struct recording *recording, const str
 		fprintf(to, ": %s", safe);
 		if (recording->hz)
 			fprintf(to, " at %" PRIu64 " Hz", recording->hz);
+		else if (recording->weight_unit && recording->period > 1)
+			fprintf(to, ", one in %" PRIu64, recording->period);
 		if (recording->duration_ns)
 			fprintf(to, ", %.1f s", (double)recording->duration_ns / 1e9);
 		if (recording->nr_cpus)

@@ -17,10 +17,17 @@ static void put_subtitle(const struct recording *recording, uint64_t shown, stru
 			      measure_said(&about->measure, shown, said, sizeof(said)));
 	const char *event = recording_string(recording, recording->event);
 
-	if (!*event || !recording->hz || !sample_type_is_samples(recording))
+	char rate[48] = "";
+
+	if (!*event || (!recording->hz && !recording->weight_unit) ||
+	    !sample_type_is_samples(recording))
 		return;
+	if (recording->hz)
+		snprintf(rate, sizeof(rate), " at %" PRIu64 " Hz", recording->hz);
+	else if (recording->period > 1)
+		snprintf(rate, sizeof(rate), ", one in %" PRIu64, recording->period);
 	snprintf(about->subtitle + length, sizeof(about->subtitle) - (size_t)length,
-		 ": %.64s at %" PRIu64 " Hz, %.1f s, %" PRIu32 " CPUs", event, recording->hz,
+		 ": %.64s%s, %.1f s, %" PRIu32 " CPUs", event, rate,
 		 (double)recording->duration_ns / 1e9, recording->nr_cpus);
 }
 

@@ -254,9 +254,28 @@ static bool has_files_without_room(const struct profile *profile)
 	       profile->refused[PROFILE_LIMIT_OBJECTS];
 }
 
+/* The advice about stops that depend on the rate of samples, where -F does not give it. */
+static const char *advice_of_events(enum fpl_stop stop)
+{
+	switch (stop) {
+	case FPL_STOP_DEPTH:
+		return "the stack is deeper than a walk may go: a larger -c leaves more time for "
+		       "each; with --max-depth N,0 or --unwind fp it ends after so many frames";
+	case FPL_STOP_BURST:
+		return "samples came faster than snapshots could be kept: raise --ring-memory "
+		       "(64M), or -c";
+	default:
+		return NULL;
+	}
+}
+
 static const char *advice_of(const struct hints *hints, const struct hint *hint)
 {
 	const struct profile *profile = hints->names->profile;
+
+	if (!profile_source_is_clock(&profile->source) && advice_of_events(hint->stop))
+		return advice_of_events(hint->stop);
+
 	enum hint_without without = profile->fp_only		      ? WITHOUT_CFI
 				    : profile->cfi_only		      ? WITHOUT_ALL_BUT_CFI
 				    : profile->no_synth		      ? WITHOUT_SYNTH

@@ -141,12 +141,14 @@ static void write_cut_short(FILE *to, const struct recording *recording,
 }
 
 /* Differences between the files. */
-static void write_differences(FILE *to, const struct merge_result *result)
+static void write_differences(FILE *to, const struct recording *recording,
+			      const struct merge_result *result)
 {
 	if (result->events_differ)
 		fputs("  events       differ between the files: the first's is said\n", to);
 	if (result->periods_differ)
-		fputs("  periods      differ between the files: weigh samples by weight_ns\n", to);
+		fprintf(to, "  periods      differ between the files: weigh samples by %s\n",
+			weight_key(recording));
 	if (result->kernels_differ)
 		fputs("  kernels      differ between the files: the first's is said\n", to);
 	if (result->has_weight && result->has_weightless)
@@ -179,6 +181,7 @@ static void write_books(FILE *to, const struct recording_report *report, uint64_
 static void write_expected(FILE *to, const struct recording *recording)
 {
 	uint64_t expected = recording_number(recording, "expected");
+	uint64_t counted = recording_number(recording, "counted");
 	uint64_t missed = recording_number(recording, "missed");
 
 	if (expected)
@@ -186,6 +189,22 @@ static void write_expected(FILE *to, const struct recording *recording)
 			"  expected     %" PRIu64 " samples by the clock, %" PRIu64
 			" missed (%.2f %%)\n",
 			expected, missed, share_whole_percent(missed, expected));
+	else if (counted)
+		fprintf(to,
+			"  counted      %" PRIu64 " samples due by the kernel's count, %" PRIu64
+			" missed (%.2f %%)\n",
+			counted, missed, share_whole_percent(missed, counted));
+}
+
+/* " of page-faults": of a clock everybody knows. */
+static void write_event(FILE *to, const struct recording *recording)
+{
+	char text[128];
+
+	if (!recording->weight_unit || !sample_type_is_samples(recording) || !recording->event)
+		return;
+	text_escape(text, sizeof(text), recording_string(recording, recording->event), "");
+	fprintf(to, " of %s", text);
 }
 
 static void write_samples(FILE *to, const struct recording_report *report,
@@ -202,7 +221,8 @@ static void write_samples(FILE *to, const struct recording_report *report,
 	fputs("fpless: ", to);
 	summary_write_number(to, report->shown);
 	fprintf(to, " %s", counted);
-	if (measure.weight)
+	write_event(to, recording);
+	if (measure.weight && measure_sum(recording) != report->shown)
 		fprintf(to, " (%s)",
 			measure_said(&measure, measure_sum(recording), said, sizeof(said)));
 	fprintf(to, " of %zu file%s", report->result->nr, report->result->nr == 1 ? "" : "s");
@@ -226,6 +246,8 @@ static void write_sampled(FILE *to, const struct recording *recording)
 	fprintf(to, "  sampled      %s", text);
 	if (recording->hz)
 		fprintf(to, " at %" PRIu64 " Hz", recording->hz);
+	else if (recording->weight_unit && recording->period > 1)
+		fprintf(to, ", one in %" PRIu64, recording->period);
 	if (recording->nr_cpus)
 		fprintf(to, " on %" PRIu32 " CPUs", recording->nr_cpus);
 	putc('\n', to);
@@ -250,7 +272,8 @@ void recording_report_write(FILE *to, const struct recording_report *report, boo
 	bool shares;
 
 	measure_init(recording, &measure);
-	shares = !measure.weighs_ns || !weight || weight >= SUMMARY_SHARE_NS;
+	shares = recording->weight_unit ? report->shown >= SUMMARY_SHARE_EVENTS
+					: !weight || weight >= SUMMARY_SHARE_NS;
 	count_user_stacks(recording, &user);
 	count_losses(recording, &losses);
 	write_samples(to, report, &user, &losses, shares);
@@ -263,12 +286,12 @@ void recording_report_write(FILE *to, const struct recording_report *report, boo
 	} else if (shares) {
 		write_cut_short(to, recording, &user);
 	}
-	write_differences(to, report->result);
+	write_differences(to, recording, report->result);
 	if (report->result->refused)
 		fprintf(to,
 			"  refused      %" PRIu64 " samples, by the filters: counted filtered\n",
 			report->result->refused);
-	losses_write(to, losses.by_reason);
+	losses_write(to, losses.by_reason, !recording->weight_unit);
 	write_books(to, report, losses.sum, details);
 	if (details)
 		write_expected(to, recording);

@@ -2,7 +2,6 @@
 #include "report/report_lines.h"
 
 #include <inttypes.h>
-#include <stdbool.h>
 
 #include "base/cleanup.h"
 #include "recording/keys.h"
@@ -32,7 +31,7 @@ void stops_write(FILE *to, const uint64_t stops[FPL_STOP_COUNT])
 	counts_write(to, stops, FPL_STOP_COUNT, stop_key_at);
 }
 
-static const char *lost_advice(enum fpl_lost lost)
+static const char *lost_advice(enum fpl_lost lost, bool is_clock)
 {
 	static const char *const advice[FPL_LOST_COUNT] = {
 		[FPL_LOST_RING_FULL] = "a lower -F, or more --ring-memory",
@@ -44,15 +43,18 @@ static const char *lost_advice(enum fpl_lost lost)
 		[FPL_LOST_NO_FRAMES] = "please report this",
 	};
 
+	if (lost == FPL_LOST_RING_FULL && !is_clock)
+		return "a larger -c, or more --ring-memory";
 	return advice[lost];
 }
 
-void losses_write(FILE *to, const uint64_t lost[FPL_LOST_COUNT])
+void losses_write(FILE *to, const uint64_t lost[FPL_LOST_COUNT], bool is_clock)
 {
 	for (unsigned i = 0; i < FPL_LOST_COUNT; i++) {
 		if (lost[i])
 			fprintf(to, "  lost         %s %" PRIu64 ": %s\n",
-				lost_key((enum fpl_lost)i), lost[i], lost_advice((enum fpl_lost)i));
+				lost_key((enum fpl_lost)i), lost[i],
+				lost_advice((enum fpl_lost)i, is_clock));
 	}
 }
 

@@ -2,6 +2,7 @@
 /* Lines of both closing reports, the one about a run and the one about recordings. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -10,8 +11,9 @@
 /* Write "  stops        outermost 12, no_cfi 3": user stacks by stop. */
 void stops_write(FILE *to, const uint64_t stops[FPL_STOP_COUNT]);
 
-/* Write a line for each reason for which samples were lost, with its fix. */
-void losses_write(FILE *to, const uint64_t lost[FPL_LOST_COUNT]);
+/* Write a line for each reason for which samples were lost, with its fix. @is_clock: -F says how
+ * many there are; else -c. */
+void losses_write(FILE *to, const uint64_t lost[FPL_LOST_COUNT], bool is_clock);
 
 /*
  * Write how many of @user_samples have frames that are not known from CFI, or nothing if no sample

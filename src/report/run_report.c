@@ -168,7 +168,7 @@ static void write_problems(FILE *to, const struct summary *summary, const struct
 	const struct profile *profile = summary->profile;
 	const struct profile_books *books = &profile->books;
 
-	losses_write(to, books->lost);
+	losses_write(to, books->lost, profile_source_is_clock(&profile->source));
 	if (share_percent(hints->samples, hints->judged) >= WORTH_A_LINE)
 		hints_write_most(to, hints);
 	if (profile->user)

@@ -64,8 +64,10 @@ static void write_samples(FILE *to, const struct summary *summary, const struct 
 
 	fputs("fpless: ", to);
 	summary_write_number(to, summary->shown);
-	fprintf(to, " %s in %.1f s", summary->shown == 1 ? "sample" : "samples",
-		(double)profile->duration_ns / 1e9);
+	fputs(summary->shown == 1 ? " sample" : " samples", to);
+	if (!profile_source_is_clock(&profile->source))
+		fprintf(to, " of %s", profile->source.name);
+	fprintf(to, " in %.1f s", (double)profile->duration_ns / 1e9);
 	if (profile->user && judged)
 		summary_write_complete(to, tally->complete, judged, shares(profile, tally));
 	else

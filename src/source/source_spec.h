@@ -58,4 +58,10 @@ FPL_MUST_CHECK int source_spec_parse(const char *word, struct source_spec *ret,
 /* cpu-cycles where there is a PMU, else cpu-clock. */
 struct source_spec source_spec_default(void);
 struct source_spec source_spec_cpu_clock(void);
+/* Its name where it is no clock, borrowed; NULL: it is a clock, which views need not name. */
+static inline const char *source_event(const struct source_spec *spec)
+{
+	return spec->class == SOURCE_CLOCK ? NULL : spec->name;
+}
+
 struct source_spec source_spec_of(const struct source_word *word);

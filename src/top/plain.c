@@ -32,10 +32,13 @@ static void write_head(FILE *to, const struct plain_block *block, const struct t
 	write_time(to, look->unix_ns);
 	fprintf(to,
 		" seconds=%.3f samples=%" PRIu64 " fired=%" PRIu64 " idle=%" PRIu64
-		" filtered=%" PRIu64 " lost=%" PRIu64 " view=%s\n",
+		" filtered=%" PRIu64 " lost=%" PRIu64 " view=%s",
 		(double)block->length_ns / 1e9, table->samples, look->fired - before->fired,
 		look->idle - before->idle, look->filtered - before->filtered,
 		look->lost - before->lost, views[query->view]);
+	if (block->event)
+		fprintf(to, " event=%s", block->event);
+	putc('\n', to);
 }
 
 static void write_function(FILE *to, const struct model *model, const struct table_row *row)

@@ -25,6 +25,7 @@ struct plain_block {
 	uint32_t number;
 	const struct engine_look *look, *before; /* what came between them is shown */
 	uint64_t length_ns;
+	const char *event; /* NULL: a clock, which is not said */
 	size_t max_rows;
 };
 

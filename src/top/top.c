@@ -44,6 +44,7 @@ static int write_block(struct top *top)
 		.look = &live->look,
 		.before = &live->before,
 		.length_ns = window_length_ns(&live->window, top->options.since_start),
+		.event = top->options.event,
 		.max_rows = top->options.max_rows,
 	};
 	size_t size = 0;

@@ -30,11 +30,12 @@ struct top_options {
 	size_t max_rows;	  /* of a block */
 	struct table_query query; /* to begin with */
 	const struct filter_options *stacks; /* borrowed: what is counted at all */
-	double min_share;	   /* per cent of all samples: rows of fewer are left out */
-	bool fold_recursion;	   /* a function that calls itself stands once in a stack */
-	const char *filter;	   /* borrowed: its regular expression, which holds up; NULL */
-	const char *what;	   /* borrowed: what is sampled, for the head of the screen */
-	bool user;		   /* there are user stacks */
+	double min_share;    /* per cent of all samples: rows of fewer are left out */
+	bool fold_recursion; /* a function that calls itself stands once in a stack */
+	const char *filter;  /* borrowed: its regular expression, which holds up; NULL */
+	const char *what;    /* borrowed: what is sampled, for the head of the screen */
+	const char *event;   /* borrowed: for blocks of text; NULL: a clock, which is not said */
+	bool user;	     /* there are user stacks */
 	bool no_demangle, inlined; /* as of a namer */
 	struct parser *parser;	   /* borrowed */
 	struct disk_cache *cache;  /* borrowed */

@@ -15,6 +15,8 @@ static void a_run_says_how_far_it_is(void **state)
 		const char *text;
 	} cases[] = {
 		{ { .sampled_ns = 3200000000, .samples = 12 }, "3 s  12 samples  lost 0" },
+		{ { .sampled_ns = 2000000000, .samples = 12, .event = "page-faults" },
+		  "2 s  12 samples of page-faults  lost 0" },
 		{ { .sampled_ns = 1000000000,
 		    .duration_ms = 2500,
 		    .samples = 10,

@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Software events as sources: counts equal to those of the program, of the kernel and of perf; weights; refusals."""
+
+import collections
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+
+from fpless_run import TIMEOUT_S
+from root_case import FPLESS, RootCase, main
+
+NR_PAGES = 20000
+NR_SLEEPS = 300
+NR_MOVES = 40
+
+# Touches so many fresh pages of 4 KiB, and says how many faults the kernel counted for it meanwhile.
+TOUCH = """
+import mmap, resource, sys
+def faults():
+    use = resource.getrusage(resource.RUSAGE_SELF)
+    return use.ru_minflt + use.ru_majflt
+nr = int(sys.argv[1])
+memory = mmap.mmap(-1, nr * 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+memory.madvise(15)  # MADV_NOHUGEPAGE
+def touch():
+    for at in range(0, nr * 4096, 4096):
+        memory[at] = 1
+before = faults()
+touch()
+open(sys.argv[2], "w").write(str(faults() - before))
+"""
+
+# Leaves its CPU so many times, and says how often the kernel saw it leave.
+SLEEP = """
+import resource, sys, time
+for _ in range(int(sys.argv[1])):
+    time.sleep(0.0002)
+use = resource.getrusage(resource.RUSAGE_SELF)
+open(sys.argv[2], "w").write(str(use.ru_nvcsw + use.ru_nivcsw))
+"""
+
+# Goes to and fro between two CPUs.
+MOVE = """
+import os, sys
+cpus = sorted(os.sched_getaffinity(0))[:2]
+for i in range(int(sys.argv[1])):
+    os.sched_setaffinity(0, {cpus[i % 2]})
+open(sys.argv[2], "w").write("done")
+"""
+
+# A burst of faults of a process that is milliseconds old needs room for as many snapshots.
+ROOM = ("--ring-memory", "256M")
+
+
+def said(path):
+    with open(path, encoding="ascii") as file:
+        return file.read()
+
+
+def of_comm(run, comm):
+    return [stack for stack in run.stacks if stack["comm"] == comm]
+
+
+class Events(RootCase):
+    def events(self, event, program, nr, *options, before=()):
+        """The run, and what the program said. @before: what starts the program."""
+        out = self.path("said")
+        run = self.profile("-e", event, *options, *ROOM, "--", *before, sys.executable, "-c", program, str(nr), out)
+        self.assert_books(run)
+        return run, said(out)
+
+    def assert_books(self, run):
+        """Those that a source of events has beside those of all."""
+        self.assertNotIn("expected", run.stats)
+        self.assertEqual(run.stats["counted"], run.stats["fired"] + run.stats["missed"])
+        self.assertEqual(run.stats["hz"], 0)
+        self.assertEqual(sum(run.stats["lost"].values()), 0)
+        self.assertEqual(run.stats["weight"], sum(stack["weight"] for stack in run.stacks))
+        self.assertEqual({stack["weight"] // stack["count"] for stack in run.stacks}, {run.meta["period"]})
+        self.assertEqual({stack["weight"] % stack["count"] for stack in run.stacks}, {0})
+
+    def assert_complete(self, run):
+        gone = run.stats["stop"]["exiting"] + run.stats["stop"]["execing"]
+        self.assertEqual(run.stats["complete"], run.stats["user_samples"] - gone, run.stats["stop"])
+
+    def test_page_faults_are_those_of_the_program(self):
+        run, faults = self.events("page-faults", TOUCH, NR_PAGES)
+        self.assertEqual((run.meta["event"], run.meta["period"], run.meta["weight_type"], run.meta["weight_unit"]),
+                         ("page-faults", 1, "page-faults", "count"))
+        self.assert_complete(run)
+        # the interpreter takes some memory between its first look and its second
+        self.assertLessEqual(NR_PAGES, int(faults))
+        self.assertLess(int(faults), NR_PAGES + 100)
+        # one instruction in C writes all pages; a fault may come twice where the machine is short of memory
+        leaves = collections.Counter()
+        for stack in run.stacks:
+            leaf = (stack["user"] or [{}])[0]
+            leaves[leaf.get("object"), leaf.get("vaddr")] += stack["count"]
+        most = max(leaves.values())
+        self.assertGreaterEqual(most, NR_PAGES - run.stats["missed"], leaves.most_common(5))
+        self.assertLess(most, NR_PAGES + 20, leaves.most_common(5))
+
+    @unittest.skipUnless(shutil.which("perf"), "linux-perf is not installed")
+    def test_page_faults_are_those_that_perf_counts(self):
+        """Of the same process: perf counts from the exec on, where the process gets its name."""
+        counts = self.path("perf")
+        run, _ = self.events("page-faults", TOUCH, NR_PAGES,
+                             before=("perf", "stat", "-x,", "-e", "page-faults", "-o", counts, "--"))
+        perf = int(re.search(r"^(\d+),,page-faults", said(counts), re.MULTILINE).group(1))
+        name = os.path.basename(os.path.realpath(sys.executable))[:15]
+        samples = sum(stack["count"] for name in {name, os.path.basename(sys.executable)[:15]}
+                      for stack in of_comm(run, name))
+        # those of the exec itself, on both sides of the new name
+        self.assertLessEqual(abs(samples - perf), 8 + run.stats["missed"], perf)
+
+    def test_one_in_ten_weighs_ten(self):
+        run, faults = self.events("faults", TOUCH, 2 * NR_PAGES, "-c", "10")
+        self.assertEqual((run.meta["event"], run.meta["period"]), ("page-faults", 10))
+        self.assertEqual(run.stats["weight"], 10 * run.stats["shown"])
+        # each CPU has its own turn of ten, which those of other processes advance, too
+        least = int(faults) - 10 * os.cpu_count() - 10 * run.stats["missed"]
+        self.assertGreater(run.stats["weight"], 0.95 * least)
+        self.assertLess(run.stats["weight"], 1.05 * int(faults) + 20000)
+
+    def test_modes_are_left_out(self):
+        for event, kernel in (("page-faults:u", False), ("minor-faults:k", True)):
+            run, _ = self.events(event, TOUCH, NR_PAGES)
+            self.assertEqual({bool(stack["kernel"]) for stack in run.stacks}, {kernel}, event)
+            self.assertGreater(run.stats["filtered"], 0)
+
+    def test_context_switches_are_those_of_the_program(self):
+        run, switches = self.events("cs", SLEEP, NR_SLEEPS)
+        self.assertEqual(run.meta["event"], "context-switches")
+        self.assert_complete(run)
+        samples = sum(stack["count"] for stack in run.stacks)
+        self.assertGreaterEqual(samples, int(switches) - run.stats["missed"])
+        # it leaves its CPU a few times more on its way out
+        self.assertLessEqual(samples, int(switches) + 50)
+        waits = sum(stack["count"] for stack in run.stacks
+                    if any("nanosleep" in (frame.get("symbol") or "") for frame in stack["kernel"]))
+        self.assertGreaterEqual(waits, NR_SLEEPS - run.stats["missed"])
+
+    @unittest.skipUnless(len(os.sched_getaffinity(0)) > 1, "one CPU alone")
+    def test_migrations_are_those_of_the_program(self):
+        run, _ = self.events("migrations", MOVE, NR_MOVES)
+        self.assertEqual(run.meta["event"], "cpu-migrations")
+        samples = sum(stack["count"] for stack in run.stacks)
+        self.assertGreaterEqual(samples, NR_MOVES - 1 - run.stats["missed"])
+
+    def test_recordings_keep_the_source(self):
+        self.events("page-faults", TOUCH, NR_PAGES, "-c", "7", "-o", self.path("a.pb.gz"))
+        for path in (self.path("out.jsonl"), self.path("a.pb.gz")):
+            done = self.fpless("report", path, "-o", self.path("again.jsonl"), "-q")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            with open(self.path("again.jsonl"), encoding="utf-8") as file:
+                meta = json.loads(file.readline())
+            self.assertEqual((meta["event"], meta["period"], meta["weight_type"], meta["weight_unit"], meta["hz"]),
+                             ("page-faults", 7, "page-faults", "count", 0), path)
+        text = self.fpless("report", self.path("out.jsonl")).stdout
+        self.assertRegex(text.splitlines()[0], rb"^\d+ samples: page-faults, one in 7, ")
+
+    def test_every_verb_that_samples_takes_them(self):
+        command = ["--", sys.executable, "-c", TOUCH, str(NR_PAGES), self.path("said")]
+        for verb, options, said_on in (("top", ["--plain"], "stdout"), ("compare", [], "stdout"),
+                                       ("record", ["-o", self.path("r.jsonl")], "stderr")):
+            done = self.fpless(verb, "-e", "page-faults", *options, *command)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn(b"page-faults", getattr(done, said_on), verb)
+            self.assertRegex(done.stderr, rb"samples of page-faults in ", verb)
+            self.assertNotIn(b"Hz", done.stdout + done.stderr, verb)
+
+    def test_nothing_is_said_of_a_cpu(self):
+        done = self.fpless("profile", "-e", "major-faults", "-c", "1000000", "--", "/bin/true")
+        self.assertEqual(done.returncode, 3)
+        self.assertIn(b"the target had too few major-faults: one in 1000000 is sampled (-c)", done.stderr)
+
+    def test_counters_need_a_pmu(self):
+        listed = subprocess.run([FPLESS, "list"], capture_output=True, text=True, timeout=TIMEOUT_S, check=True).stdout
+        here = re.search(r"^cache-misses +yes", listed, re.MULTILINE)
+        for event in ("cache-misses", "instructions:u", "r1a8"):
+            name = event.split(":", maxsplit=1)[0]
+            done = self.fpless("profile", "-e", event, "-d", "0.1")
+            if here:
+                self.assert_refused(done, 1, f"{name}: needs -c N")
+            else:
+                self.assert_refused(done, 2, f"{name}: no such counter on this machine: it has no PMU")
+        for event in ("page-faults", "context-switches", "cpu-migrations", "minor-faults", "major-faults"):
+            self.assertRegex(listed, rf"(?m)^{event} +yes")
+
+
+if __name__ == "__main__":
+    main()
