@@ -21,10 +21,17 @@ static void put_noun(struct measure *measure)
 {
 	char text[256];
 
-	if (measure->kind == MEASURE_COUNT && *measure->unit && strcmp(measure->unit, "count") != 0)
+	bool plain = measure->kind != MEASURE_COUNT || !strcmp(measure->unit, "count");
+
+	if (measure->kind == MEASURE_SAMPLES)
+		snprintf(text, sizeof(text), "samples");
+	else if (*measure->type && (plain || !*measure->unit))
+		snprintf(text, sizeof(text), "%s", measure->type);
+	else if (*measure->type)
 		snprintf(text, sizeof(text), "%s of %s", measure->unit, measure->type);
 	else
-		snprintf(text, sizeof(text), "%s", *measure->type ? measure->type : "samples");
+		snprintf(text, sizeof(text), "%s",
+			 measure->kind == MEASURE_COUNT ? measure->unit : "");
 	text_escape(measure->noun, sizeof(measure->noun), text, "");
 }
 
@@ -43,12 +50,12 @@ void measure_init(const struct recording *recording, struct measure *ret)
 	if (ret->weight) {
 		ret->type = sample_type_weight(recording);
 		ret->unit = recording->weight_unit ? unit : "nanoseconds";
-	} else if (recording->sample_type) {
+	} else if (!sample_type_is_samples(recording)) {
 		ret->type = recording_string(recording, recording->sample_type);
 		ret->unit = counted;
 	}
 	ret->unit_ns = sample_unit_ns(ret->unit);
-	if (*ret->type)
+	if (*ret->type || *ret->unit)
 		ret->kind = kind_of(ret);
 	put_noun(ret);
 }
@@ -164,10 +171,10 @@ const char *measure_plain(const struct measure *measure, uint64_t value,
 static const char *say(const struct measure *measure, const char *number, const char *noun,
 		       char *buf, size_t size)
 {
-	/* a number that has a unit is of something */
+	/* a number that has a unit is of something, unless its recording does not say of what */
 	bool of = measure->kind == MEASURE_TIME || measure->kind == MEASURE_BYTES;
 
-	snprintf(buf, size, "%s%s%s", number, of ? " of " : " ", noun);
+	snprintf(buf, size, "%s%s%s", number, !*noun ? "" : of ? " of " : " ", noun);
 	return buf;
 }
 
