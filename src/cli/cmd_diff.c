@@ -37,13 +37,15 @@ static const struct format_list diff_formats = { diff_format_list, ARRAY_SIZE(di
 
 /* Properties that all recordings must have in common. */
 struct common {
-	char *event, *event_from;  /* owned; NULL: unknown yet; and the file that has it */
-	char *counted;		   /* owned: of the first file */
-	struct measure measure;	   /* of the first file, alone */
-	uint64_t hz;		   /* 0: not known yet */
-	const char *hz_from;	   /* borrowed */
-	uint64_t other_hz;	   /* of the first that differs; 0: none */
-	const char *other_hz_from; /* borrowed */
+	char *event, *event_from; /* owned; NULL: unknown yet; and the file that has it */
+	char *counted;		  /* owned: of the first file */
+	struct measure measure;	  /* of the first file, alone */
+	/* hz of a clock; of others the events one of which was sampled. 0: not known yet */
+	uint64_t rate;
+	bool is_hz;
+	const char *rate_from;	     /* borrowed */
+	uint64_t other_rate;	     /* of the first that differs; 0: none */
+	const char *other_rate_from; /* borrowed */
 };
 
 static void common_fini(struct common *common)
@@ -163,8 +165,11 @@ static int check_common(struct common *common, const struct recording *recording
 	const char *event = recording_string(recording, recording->event);
 	char counted[128];
 	struct measure measure;
+	uint64_t rate;
 
 	measure_init(recording, &measure);
+	/* weights of other things than time compare, however many events a sample stands for */
+	rate = !recording->weight_unit ? recording->hz : measure.weight ? 0 : recording->period;
 	sample_type_text(recording, counted, sizeof(counted));
 	if (!common->counted) {
 		common->counted = must_strdup(counted);
@@ -189,12 +194,13 @@ static int check_common(struct common *common, const struct recording *recording
 			err, -EDOM,
 			"%s: shows %s, earlier files show %s: choose by --sample-type samples",
 			name, measure.noun, common->measure.noun);
-	if (recording->hz && !common->hz) {
-		common->hz = recording->hz;
-		common->hz_from = name;
-	} else if (recording->hz && recording->hz != common->hz && !common->other_hz) {
-		common->other_hz = recording->hz;
-		common->other_hz_from = name;
+	if (rate && !common->rate) {
+		common->rate = rate;
+		common->is_hz = !recording->weight_unit;
+		common->rate_from = name;
+	} else if (rate && rate != common->rate && !common->other_rate) {
+		common->other_rate = rate;
+		common->other_rate_from = name;
 	}
 	return 0;
 }
@@ -269,15 +275,18 @@ static int check_rates(const struct diff *diff, struct fpl_err *err)
 {
 	const struct common *common = &diff->common;
 
-	if (!common->other_hz || diff->options->normalize)
+	if (!common->other_rate || diff->options->normalize)
 		return 0;
 	if (!diff->wants_lines && !diff->wants_paths && !diff->wants_page &&
 	    diff->difference.significance.options.measure == DIFF_WEIGHT)
 		return 0;
-	return fpl_fail(err, -EDOM,
-			"%s: %" PRIu64 " samples per second, %s %" PRIu64
-			": their counts do not compare: shares do, with --normalize",
-			common->other_hz_from, common->other_hz, common->hz_from, common->hz);
+	return fpl_fail(
+		err, -EDOM,
+		common->is_hz ? "%s: %" PRIu64 " samples per second, %s %" PRIu64
+				": their counts do not compare: shares do, with --normalize"
+			      : "%s: a sample in %" PRIu64 " events, %s in %" PRIu64
+				": their counts do not compare: shares do, with --normalize",
+		common->other_rate_from, common->other_rate, common->rate_from, common->rate);
 }
 
 static int read_all(struct diff *diff, struct fpl_err *err)
@@ -341,7 +350,7 @@ static int write_page(struct diff *diff, FILE *to, struct fpl_err *err)
 		.picture = picture_of(diff, &diff->page_paths),
 		.difference = &diff->difference,
 		.event = common->event,
-		.hz = common->other_hz ? 0 : common->hz,
+		.hz = common->other_rate || !common->is_hz ? 0 : common->rate,
 		.files = { options->files, options->files + options->nr_before },
 	};
 
