@@ -115,9 +115,9 @@ static const struct source_word *find(const char *word, size_t len)
 static bool parse_raw(const char *word, size_t len, struct source_spec *ret)
 {
 	struct source_spec spec = { .class = SOURCE_HARDWARE, .perf_type = PERF_TYPE_RAW };
-	size_t digits = strspn(word + 1, "0123456789abcdefABCDEF");
+	size_t digits = *word == 'r' ? strspn(word + 1, "0123456789abcdefABCDEF") : 0;
 
-	if (*word != 'r' || !digits || digits != len - 1 || digits > 16)
+	if (!digits || digits != len - 1 || digits > 16)
 		return false;
 	spec.perf_config = strtoull(word + 1, NULL, 16);
 	snprintf(spec.name, sizeof(spec.name), "%.*s", (int)len, word);

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "proc/tracefs.h"
+#include "source/event_format.h"
 
 static int open_or_skip(void)
 {
@@ -119,6 +120,37 @@ static void all_are_listed_once_until_told_to_stop(void **state)
 	assert_int_equal(nr, 1);
 }
 
+/* tracefs_for_each: all formats of this machine are understood. */
+static int parse_format(const char *category, const char *name, void *ctx)
+{
+	const int fd = *(const int *)ctx;
+	CLEANUP(event_format_fini) struct event_format format = { 0 };
+	AUTO_FREE char *text = NULL;
+	struct fpl_err err = { 0 };
+	int code = tracefs_format(fd, category, name, &text, &err);
+
+	/* those of ftrace itself have none that programs see */
+	if (code == -ENOENT)
+		return 0;
+	if (!code)
+		code = event_format_parse(text, category, &format, &err);
+	if (code)
+		fail_msg("%s:%s: %s", category, name, err.msg);
+	for (size_t i = 0; i < format.nr; i++)
+		if (format.fields[i].field.kind == FPL_FIELD_SIGNED ||
+		    format.fields[i].field.kind == FPL_FIELD_UNSIGNED)
+			assert_in_range(format.fields[i].field.size, 1, 8);
+	return 0;
+}
+
+static void the_formats_of_all_tracepoints_are_understood(void **state)
+{
+	AUTO_FD int fd = open_or_skip();
+
+	(void)state;
+	assert_int_equal(tracefs_for_each(fd, parse_format, &fd), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -126,6 +158,7 @@ int main(void)
 		cmocka_unit_test(a_tracepoint_has_a_number_and_a_format),
 		cmocka_unit_test(names_lead_out_of_no_folder),
 		cmocka_unit_test(all_are_listed_once_until_told_to_stop),
+		cmocka_unit_test(the_formats_of_all_tracepoints_are_understood),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

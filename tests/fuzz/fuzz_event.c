@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A format file of a tracepoint, a word behind -e and a filter as hostile bytes, an empty line
+ * between each two. Judged: fields lie in the text, the word fits its room, and each test of a
+ * filter leads to one behind it and to a text that ends.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "source/event_filter.h"
+#include "source/event_format.h"
+#include "source/source_spec.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_format(const struct event_format *format)
+{
+	if (format->nr > EVENT_FIELDS_MAX)
+		abort();
+	for (size_t i = 0; i < format->nr; i++) {
+		const struct event_field *field = &format->fields[i];
+
+		if (field->field.off < 8 || !*field->name || field->name <= field->type)
+			abort();
+		if (event_format_find(format, field->name, strlen(field->name)) > field)
+			abort();
+	}
+}
+
+static void check_filter(const struct fpl_source *source)
+{
+	if (!source->nr_tests || source->nr_tests > FPL_TESTS_MAX)
+		abort();
+	for (uint32_t i = 0; i < source->nr_tests; i++) {
+		const struct fpl_test *test = &source->tests[i];
+		bool is_text = test->kind >= FPL_FIELD_TEXT;
+
+		if ((test->yes < FPL_TEST_PASS &&
+		     (test->yes <= i || test->yes >= source->nr_tests)) ||
+		    (test->no < FPL_TEST_PASS && (test->no <= i || test->no >= source->nr_tests)))
+			abort();
+		if (is_text && (test->value >= FPL_TESTS_MAX ||
+				!memchr(source->texts[test->value], 0, FPL_TEST_TEXT)))
+			abort();
+		if (!is_text && (!test->size || test->size > 8))
+			abort();
+	}
+}
+
+/* The text up to an empty line, or up to the end; *@rest: what is behind it. */
+static char *take_part(char **rest)
+{
+	char *part = *rest, *end = strstr(part, "\n\n");
+
+	if (end)
+		*end = '\0';
+	*rest = end ? end + 2 : part + strlen(part);
+	return part;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct fpl_source source = { 0 };
+	struct event_format format = { 0 };
+	struct source_spec spec;
+	struct fpl_err err;
+	char *text = malloc(size + 1), *rest = text;
+
+	if (!text)
+		abort();
+	if (size)
+		memcpy(text, data, size);
+	text[size] = '\0';
+
+	const char *fields = take_part(&rest), *word = take_part(&rest);
+
+	if (!source_spec_parse(word, &spec, &err) && !memchr(spec.name, 0, sizeof(spec.name)))
+		abort();
+	if (!event_format_parse(fields, strlen(word) % 2 ? "syscalls" : "sched", &format, &err)) {
+		check_format(&format);
+		if (!event_filter_compile(rest, &format, &source, &err))
+			check_filter(&source);
+		event_format_fini(&format);
+	}
+	free(text);
+	return 0;
+}
