@@ -546,11 +546,51 @@ static void a_guess_is_no_part_of_a_function_that_it_jumps_to(void **state)
 	synth_result_fini(&result);
 }
 
+/*
+ * Each of many labels is pushed, and a loop that pushes moves it away without end: 1: lea 2f(%rip),
+ * %rax; push %rax, again and again; then 3: push %rcx; jne 3b; 2: jmp *%rax.
+ */
+static void labels_in_a_loop_cost_no_more_than_they_may(void **state)
+{
+	enum { NR_LABELS = 1000, LABEL_BYTES = 8, SIZE = NR_LABELS * LABEL_BYTES + 5 };
+	static const uint8_t lea[] = { 0x48, 0x8d, 0x05 },
+			     loop[] = { 0x51, 0x75, 0xfd, 0xff, 0xe0 };
+	static uint8_t code[SIZE];
+	const struct synth_hole hole = { 0x1000, SIZE, code };
+	const struct synth_entry entry = { 0x1000, EVIDENCE_SYMBOL };
+	const struct synth_input input = {
+		.holes = &hole, .nr_holes = 1, .entries = &entry, .nr_entries = 1
+	};
+	/* a third of what it takes where each fact that was seen is compared with each */
+	struct table_limits limits = table_limits_default;
+	struct synth_result result;
+	struct fpl_err err = { 0 };
+	struct budget budget;
+
+	(void)state;
+	for (uint32_t i = 0; i < NR_LABELS; i++) {
+		uint8_t *at = code + (size_t)i * LABEL_BYTES;
+		uint32_t distance = SIZE - 2 - (i * LABEL_BYTES + LABEL_BYTES - 1);
+
+		memcpy(at, lea, sizeof(lea));
+		memcpy(at + sizeof(lea), &distance, sizeof(distance));
+		at[LABEL_BYTES - 1] = 0x50;
+	}
+	memcpy(code + SIZE - sizeof(loop), loop, sizeof(loop));
+	limits.cpu_ns = 600000000;
+	budget_init(&budget, "test", &limits);
+	if (synth_analyse(&input, &budget, &result, &err))
+		fail_msg("%s", err.msg);
+	assert_int_equal(result.instructions, 2 * NR_LABELS + 3);
+	synth_result_fini(&result);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rows_say_where_the_frame_is),
 		cmocka_unit_test(a_guess_is_no_part_of_a_function_that_it_jumps_to),
+		cmocka_unit_test(labels_in_a_loop_cost_no_more_than_they_may),
 	};
 
 	return cmocka_run_group_tests_name("synth", tests, NULL, NULL);
