@@ -30,9 +30,11 @@ static const char *escaped(struct writer *writer, const char *text)
 
 static void put_samples(const struct writer *writer, uint64_t samples)
 {
+	char number[MEASURE_NUMBER_SIZE];
+
 	if (samples)
-		fprintf(writer->to, " %6.1f%% %8" PRIu64 "  ",
-			share_percent(samples, writer->of->samples), samples);
+		fprintf(writer->to, " %6.1f%% %8s  ", share_percent(samples, writer->of->samples),
+			measure_plain(writer->options->measure, samples, number));
 	else
 		fprintf(writer->to, "%*s", 19, "");
 }
@@ -40,12 +42,15 @@ static void put_samples(const struct writer *writer, uint64_t samples)
 static void put_head(struct writer *writer)
 {
 	const struct annotation *of = writer->of;
+	const struct measure *measure = writer->options->measure;
+	char own[MEASURE_NUMBER_SIZE], all[192];
 	FILE *to = writer->to;
 
 	fprintf(to, "%s", escaped(writer, of->function));
 	fprintf(to, " in %s\n", escaped(writer, *of->object ? of->object : "no file"));
-	fprintf(to, "  %" PRIu64 " of %" PRIu64 " samples (%.1f%%) are its own", of->samples,
-		of->of, share_percent(of->samples, of->of));
+	fprintf(to, "  %s of %s (%.1f%%) are its own", measure_plain(measure, of->samples, own),
+		measure_reported(measure, of->of, all, sizeof(all)),
+		share_percent(of->samples, of->of));
 	if (of->nr_insns)
 		fprintf(to, ", at %zu instructions from 0x%" PRIx64 " to 0x%" PRIx64, of->nr_insns,
 			of->start, of->end);
@@ -187,7 +192,8 @@ static void put_code(struct writer *writer)
 	for (size_t i = 0; i < of->nr_insns; i++)
 		to[i] = of->insns[i].to;
 	jump_lanes_make(to, of->nr_insns, &writer->lanes);
-	fputs("\n   SHARE  SAMPLES  CODE\n", writer->to);
+	fprintf(writer->to, "\n   SHARE  %7s  CODE\n",
+		writer->options->measure->weight ? "WEIGHT" : "SAMPLES");
 	for (size_t i = 0, end = 0; i < of->nr_insns; i++) {
 		if (of->nr_lines && i == end)
 			end = put_place(writer, i);

@@ -6,8 +6,10 @@
 #include <stdio.h>
 
 #include "view/annotation.h"
+#include "view/measure.h"
 
 struct annotation_text_options {
+	const struct measure *measure; /* borrowed: of the recording */
 	bool ascii; /* lines of jumps are drawn by ASCII, else by characters of Unicode */
 };
 

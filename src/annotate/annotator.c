@@ -14,6 +14,7 @@
 #include "base/strings.h"
 #include "naming/object_files.h"
 #include "obj/code_segments.h"
+#include "view/measure.h"
 #include "parse/client.h"
 
 struct annotator {
@@ -247,6 +248,8 @@ static void take_insns(struct making *making)
 static void count_samples(struct making *making)
 {
 	struct annotation *out = making->out;
+	struct measure measure;
+	char number[MEASURE_NUMBER_SIZE];
 
 	for (size_t i = 0; i < making->function->nr_pcs; i++) {
 		uint64_t vaddr;
@@ -259,9 +262,11 @@ static void count_samples(struct making *making)
 		else
 			out->elsewhere += making->pcs[i].samples;
 	}
-	if (out->elsewhere)
-		add_note(making, "%llu of its samples are at addresses that this code has not",
-			 (unsigned long long)out->elsewhere);
+	if (!out->elsewhere)
+		return;
+	measure_init(making->recording, &measure);
+	add_note(making, "%s of its samples are at addresses that this code has not",
+		 measure_plain(&measure, out->elsewhere, number));
 }
 
 static int ask_lines(struct making *making, struct fpl_err *err)

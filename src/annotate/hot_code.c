@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "view/frame_texts.h"
+#include "view/measure.h"
 
 /* A frame that is the leaf of samples. */
 struct leaf {
@@ -60,18 +61,22 @@ static int by_place(const void *a, const void *b)
 /* Adds up the samples of each frame that is a leaf: to @ret [recording->nr_frames]. */
 static void count_leaves(const struct recording *recording, struct hot_code *code, uint64_t *ret)
 {
+	struct measure measure;
+
+	measure_init(recording, &measure);
 	for (size_t i = 0; i < recording->nr_stacks; i++) {
 		const struct recording_stack *stack = &recording->stacks[i];
+		uint64_t shown = measure_stack(&measure, stack);
 		const struct recording_frame *frame;
 
-		code->samples += stack->count;
+		code->samples += shown;
 		if (stack->nr_kernel || !stack->nr_user)
 			continue;
 		frame = recording_frame_at(recording, stack, 0);
 		if (frame->address == RECORDING_NO_ADDRESS)
-			code->without += stack->count;
+			code->without += shown;
 		else
-			ret[frame - recording->frames] += stack->count;
+			ret[frame - recording->frames] += shown;
 	}
 }
 

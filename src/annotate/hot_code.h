@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The functions of a recording that have samples of their own, by the pcs of these. */
+/*
+ * The functions of a recording that have samples of their own, by the pcs of these. All numbers of
+ * samples are what readers are shown of them (view/measure.h).
+ */
 #pragma once
 
 #include <stddef.h>

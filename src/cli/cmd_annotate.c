@@ -21,6 +21,7 @@
 #include "recording/filter.h"
 #include "recording/must_add.h"
 #include "view/annotation_json.h"
+#include "view/measure.h"
 
 /* Functions of one name that are shown, and names that are offered for one that is unknown. */
 enum { SHOWN_MAX = 16, OFFERED_MAX = 5 };
@@ -145,8 +146,11 @@ static bool tell_frame(const struct annotate *annotate)
 static void tell_unknown(const struct annotate *annotate)
 {
 	const char *name = annotate->options->function;
+	struct measure measure;
+	char said[192];
 	size_t nr = 0;
 
+	measure_init(&annotate->recording, &measure);
 	if (tell_frame(annotate))
 		return;
 	fpl_log(FPL_LOG_ERROR, "no function '%s' in %s: fpless report lists the hottest", name,
@@ -158,8 +162,8 @@ static void tell_unknown(const struct annotate *annotate)
 		if (!strcasestr(function->name, name))
 			continue;
 		text_escape(shown, sizeof(shown), function->name, "");
-		fpl_log(FPL_LOG_ERROR, "%s '%s', %" PRIu64 " samples",
-			nr++ ? "          or" : "did you mean", shown, function->samples);
+		fpl_log(FPL_LOG_ERROR, "%s '%s', %s", nr++ ? "          or" : "did you mean", shown,
+			measure_reported(&measure, function->samples, said, sizeof(said)));
 	}
 }
 
@@ -182,9 +186,14 @@ static void add_package(const struct annotate *annotate, struct annotation *anno
 /* Annotate what was chosen. Returns how many of them have code. */
 static size_t write_all(struct annotate *annotate, FILE *to, struct json *json)
 {
-	const struct annotation_text_options text = { .ascii = strcmp(nl_langinfo(CODESET),
-								      "UTF-8") != 0 };
+	struct measure measure;
+	const struct annotation_text_options text = {
+		.measure = &measure,
+		.ascii = strcmp(nl_langinfo(CODESET), "UTF-8") != 0,
+	};
 	size_t nr = 0;
+
+	measure_init(&annotate->recording, &measure);
 
 	for (size_t i = 0; i < annotate->nr_chosen; i++) {
 		struct annotation annotation;

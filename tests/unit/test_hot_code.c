@@ -159,11 +159,52 @@ static void functions_are_called_by_whole_and_by_plain_names(void **state)
 	}
 }
 
+static void weights_are_added_up_where_they_are_shown(void **state)
+{
+	static const struct {
+		const char *what;
+		uint64_t hz;
+		bool by_count;
+		uint64_t samples;
+	} cases[] = {
+		{ "bytes", 0, false, 4096 },
+		{ "bytes, by their samples", 0, true, 3 },
+		{ "a clock", 99, false, 3 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(recording_fini) struct recording recording;
+		CLEANUP(hot_code_fini) struct hot_code code = { .nr = 0 };
+		struct recording_stack key = {
+			.count = 3, .weight = 4096, .nr_user = 1, .stop = RECORDING_NO_STOP
+		};
+
+		assert_int_equal(recording_init(&recording), 0);
+		recording.hz = cases[i].hz;
+		recording.by_count = cases[i].by_count;
+		recording.weight_type = text(&recording, "alloc_space");
+		recording.weight_unit = text(&recording, "bytes");
+
+		uint32_t leaf =
+			frame(&recording, object(&recording, "/bin/a", "aa"), "work", 0x1010, true);
+
+		assert_int_equal(recording_add_stack(&recording, &key, &leaf, NULL), 0);
+		hot_code_find(&recording, &code);
+		assert_int_equal(code.nr, 1);
+		if (code.samples != cases[i].samples ||
+		    code.functions[0].samples != cases[i].samples ||
+		    code.pcs[0].samples != cases[i].samples)
+			fail_msg("%s: %llu", cases[i].what, (unsigned long long)code.samples);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(samples_are_those_of_leaves_by_pc),
 		cmocka_unit_test(code_without_name_and_start_is_its_pc),
+		cmocka_unit_test(weights_are_added_up_where_they_are_shown),
 		cmocka_unit_test(functions_are_called_by_whole_and_by_plain_names),
 	};
 
