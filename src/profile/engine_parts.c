@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -34,6 +35,26 @@ static void raise_limits(void)
 		return;
 	limit.rlim_cur = limit.rlim_max;
 	(void)!setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+#define FILES_AT_FIRST 4096u /* descriptors for which there is room from the start: 32 KiB */
+
+/*
+ * A table of descriptors that threads share grows by waiting until no CPU reads the old one: some
+ * milliseconds in which the ring is not read. So it grows while there are no threads. Refused is no
+ * error.
+ */
+static void make_room_for_files(int any_fd)
+{
+	struct rlimit limit;
+	int fd;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return;
+	fd = fcntl(any_fd, F_DUPFD_CLOEXEC,
+		   limit.rlim_cur < FILES_AT_FIRST ? (int)limit.rlim_cur - 1
+						   : (int)FILES_AT_FIRST - 1);
+	cleanup_fd(&fd);
 }
 
 /*
@@ -428,6 +449,7 @@ int engine_open(struct engine *engine, struct fpl_err *err)
 	if (!code && engine->command.pid && o->helper)
 		code = command_delegate(&engine->command, o->helper, err);
 	raise_limits();
+	make_room_for_files(engine->epoll_fd);
 	if (!code && o->comm)
 		code = comm_filter_create(o->comm, &engine->comm_filter, err);
 	if (!code)

@@ -3,10 +3,13 @@
 """A user who maps thousands of files uses up nobody else's room: programs that begin meanwhile have whole stacks."""
 
 import os
+import re
+import resource
 import shlex
+import subprocess
 
 from pending_case import CALLER, PendingCase, slow_file
-from root_case import fixture, main
+from root_case import FPLESS, fixture, main
 from test_few_files import allow_files
 
 MANY_FILES = fixture("many_files")
@@ -33,6 +36,14 @@ class ManyFiles(PendingCase):
             self.assert_whole(run, path)
         closed = [line for line in run.stderr.splitlines() if "files that nothing maps any more were closed" in line]
         self.assertTrue(closed, run.stderr[-4000:])
+
+    def test_there_is_room_for_descriptors_from_the_start(self):
+        """While threads share their table, its growth would keep the ring waiting."""
+        process = self.start(FPLESS, "profile", "-q", "-f", "-d", "60", "-p", str(os.getpid()), stdout=subprocess.DEVNULL)
+        self.wait_until_sampling(process)
+        with open(f"/proc/{process.pid}/status", encoding="ascii") as file:
+            room = int(re.search(r"^FDSize:\s+(\d+)$", file.read(), re.M).group(1))
+        self.assertGreaterEqual(room, min(4096, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
 
 
 if __name__ == "__main__":

@@ -45,6 +45,7 @@ struct figures {
 
 struct sampler {
 	int prog_fd, counters_fd;
+	uint32_t value_size; /* of its counters: other versions have more, or fewer, behind */
 	struct figures last;
 };
 
@@ -69,7 +70,7 @@ static uint64_t run_ns_of(int prog_fd)
 }
 
 /* The map `counters` of the program, or a negative errno: it is no sampler of ours. */
-static int counters_of(int prog_fd)
+static int counters_of(int prog_fd, uint32_t *value_size)
 {
 	uint32_t ids[MAPS_MAX];
 	struct bpf_prog_info info = { .nr_map_ids = MAPS_MAX, .map_ids = (uint64_t)(uintptr_t)ids };
@@ -84,8 +85,10 @@ static int counters_of(int prog_fd)
 		size = sizeof(map);
 		if (fd >= 0 && !bpf_obj_get_info_by_fd(fd, &map, &size) &&
 		    strcmp(map.name, "counters") == 0 &&
-		    map.value_size == sizeof(struct fpl_counters))
+		    map.value_size >= offsetof(struct fpl_counters, snapshots)) {
+			*value_size = (map.value_size + 7) & ~7u;
 			return TAKE_FD(fd);
+		}
 	}
 	return -ENOENT;
 }
@@ -115,12 +118,14 @@ static int add_sampler(struct bench *bench, const char *pid)
 	for (int i = 3; i < FDS_MAX; i++) {
 		uint32_t id = prog_id_of(pid, i);
 		AUTO_FD int fd = id ? bpf_prog_get_fd_by_id(id) : -1;
-		int counters_fd = fd < 0 ? -ENOENT : counters_of(fd);
+		uint32_t value_size = 0;
+		int counters_fd = fd < 0 ? -ENOENT : counters_of(fd, &value_size);
 
 		if (counters_fd < 0)
 			continue;
-		bench->samplers[bench->nr_samplers++] =
-			(struct sampler){ .prog_fd = TAKE_FD(fd), .counters_fd = counters_fd };
+		bench->samplers[bench->nr_samplers++] = (struct sampler){
+			.prog_fd = TAKE_FD(fd), .counters_fd = counters_fd, .value_size = value_size
+		};
 		return 0;
 	}
 	return -ENOENT;
@@ -140,17 +145,20 @@ static int await_sampler(struct bench *bench, const char *pid)
 
 static struct figures sampler_read(const struct sampler *sampler, int nr_cpus)
 {
-	AUTO_FREE struct fpl_counters *values = calloc((size_t)nr_cpus, sizeof(*values));
+	AUTO_FREE char *values = calloc((size_t)nr_cpus, sampler->value_size);
 	struct figures sum = { .run_ns = run_ns_of(sampler->prog_fd) };
 	uint32_t zero = 0;
 
 	if (!values || bpf_map_lookup_elem(sampler->counters_fd, &zero, values))
 		return sum;
 	for (int i = 0; i < nr_cpus; i++) {
-		sum.samples += values[i].fired - values[i].idle - values[i].filtered;
-		sum.frames += values[i].frames;
-		sum.ns += values[i].sample_ns;
-		sum.all_ns += values[i].bpf_ns;
+		const struct fpl_counters *of =
+			(const void *)(values + (size_t)i * sampler->value_size);
+
+		sum.samples += of->fired - of->idle - of->filtered;
+		sum.frames += of->frames;
+		sum.ns += of->sample_ns;
+		sum.all_ns += of->bpf_ns;
 	}
 	return sum;
 }
