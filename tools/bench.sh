@@ -51,7 +51,7 @@ if [ "${1-}" = large-frames ]; then
 	shift
 	exec python3 tests/bench/large_frames/run.py build/release/fpless "$@"
 fi
-cmake --build --preset release --target bench_walker bench_windows
+cmake --build --preset release --target bench_walker bench_windows bench_events
 
 run() {
 	printf '\n=== %s\n' "$1"
@@ -63,6 +63,7 @@ run build/release/tests/bench/compile/bench_compile
 run build/release/tests/bench/coverage/bench_coverage
 run build/release/tests/bench/walker/bench_walker
 run python3 tests/bench/walker/run.py build/release
+run python3 tests/bench/events/run.py build/release
 run python3 tests/bench/startup/run.py build/release/fpless
 run python3 tests/bench/own_cost/run.py build/release/fpless
 run python3 tests/bench/top/run.py build/release/fpless

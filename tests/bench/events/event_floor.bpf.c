@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * What sampling an event costs at least: nothing at all, and a stack by frame pointers that is
+ * The least that sampling an event costs: nothing at all, and a stack by frame pointers that is
  * counted by its id, as bpftrace and bcc do.
  */
 #include "bpf/vmlinux_min.h"
