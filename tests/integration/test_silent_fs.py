@@ -174,7 +174,13 @@ class SilentFsCase(RootCase):
 
 def opened(pid):
     """Paths of the files that the process has open."""
-    return [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")]
+    files = []
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        try:
+            files.append(os.readlink(f"/proc/{pid}/fd/{fd}"))
+        except FileNotFoundError:
+            pass  # closed meanwhile
+    return files
 
 
 class SilentFsTest(SilentFsCase):
