@@ -11,6 +11,7 @@
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 
+#include "bpf/event_test.h"
 #include "bpf/maps.h"
 #include "bpf/moment.h"
 #include "bpf/shared.h"
@@ -69,45 +70,6 @@ static __always_inline int field_text(const void *record, const struct fpl_test 
 	return bpf_probe_read_kernel_str(to, max, (const void *)value) > 0;
 }
 
-struct text_match {
-	const char *text, *pattern;
-	__u32 t, p;	   /* how far both have come */
-	__u32 star_t;	   /* where the text of the last * ends so far, */
-	__u32 behind_star; /* and where the pattern goes on; 0: there was no star */
-	int is_plain;	   /* a * in the pattern is a * */
-	int is_match;
-};
-
-#define MATCH_STEPS_MAX 4096u
-
-static long text_match_step(__u32 idx, void *arg)
-{
-	struct text_match *match = arg;
-	char c = match->pattern[match->p & (FPL_TEST_TEXT - 1)];
-	char have = match->text[match->t & (FPL_FIELD_TEXT_MAX - 1)];
-
-	if (c == '*' && !match->is_plain) {
-		match->behind_star = ++match->p;
-		match->star_t = match->t;
-		return 0;
-	}
-	if (!have && !c) {
-		match->is_match = 1;
-		return 1;
-	}
-	if (have && (c == have || (c == '?' && !match->is_plain))) {
-		match->t++;
-		match->p++;
-		return 0;
-	}
-	/* the star takes one byte more, if there is one */
-	if (!match->behind_star || !have)
-		return 1;
-	match->t = ++match->star_t;
-	match->p = match->behind_star;
-	return 0;
-}
-
 /* -1: the text could not be read. */
 static __always_inline int text_test(const void *record, const struct fpl_test *test,
 				     const struct fpl_source *source, char *buffer,
@@ -129,26 +91,7 @@ static __always_inline int text_test(const void *record, const struct fpl_test *
 
 static __always_inline int number_test(const void *record, const struct fpl_test *test)
 {
-	__u64 have = field_number(record, test->off, test->size, test->kind);
-	int is_signed = test->kind == FPL_FIELD_SIGNED;
-	int is_less = is_signed ? (__s64)have < (__s64)test->value : have < test->value;
-
-	switch (test->op) {
-	case FPL_TEST_EQ:
-		return have == test->value;
-	case FPL_TEST_NE:
-		return have != test->value;
-	case FPL_TEST_LT:
-		return is_less;
-	case FPL_TEST_LE:
-		return is_less || have == test->value;
-	case FPL_TEST_GT:
-		return !is_less && have != test->value;
-	case FPL_TEST_GE:
-		return !is_less;
-	default:
-		return (have & test->value) != 0;
-	}
+	return event_compare(test, field_number(record, test->off, test->size, test->kind));
 }
 
 struct event_filter {

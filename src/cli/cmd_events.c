@@ -94,6 +94,11 @@ static bool matches(const char *pattern, const char *name)
 				      : strstr(name, pattern) != NULL;
 }
 
+static bool matches_word(const char *pattern, const struct source_word *word)
+{
+	return matches(pattern, word->name) || (word->alias && matches(pattern, word->alias));
+}
+
 static void put_name(const struct point *point, char *text, size_t size)
 {
 	snprintf(text, size, "%s:%s", point->category, point->name);
@@ -206,8 +211,7 @@ static void print_words(const char *pattern, int width)
 		const struct source_word *word = &source_words[i];
 		const struct source_spec spec = source_spec_of(word);
 
-		if (!matches(pattern, word->name) &&
-		    !(word->alias && matches(pattern, word->alias)))
+		if (!matches_word(pattern, word))
 			continue;
 		printf(ROW "%s%s%s\n", width, word->name, answer_of(source_try(&spec)), word->what,
 		       word->alias ? "; or " : "", word->alias ? word->alias : "");
@@ -293,7 +297,7 @@ static void write_json(const struct points *points, bool fields)
 		const struct source_word *word = &source_words[i];
 		const struct source_spec spec = source_spec_of(word);
 
-		if (!matches(points->pattern, word->name))
+		if (!matches_word(points->pattern, word))
 			continue;
 		write_event(&json, word->name, kinds[word->class], answer_of(source_try(&spec)),
 			    word->what);
@@ -315,8 +319,7 @@ static void write_json(const struct points *points, bool fields)
 static bool has_words(const char *pattern)
 {
 	for (size_t i = 0; i < source_words_nr; i++)
-		if (matches(pattern, source_words[i].name) ||
-		    (source_words[i].alias && matches(pattern, source_words[i].alias)))
+		if (matches_word(pattern, &source_words[i]))
 			return true;
 	return false;
 }

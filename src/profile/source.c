@@ -58,12 +58,12 @@ int source_attach(struct source *source, int prog_fd, struct fpl_err *err)
 
 int source_enable(struct source *source, struct fpl_err *err)
 {
-	return source->ops->enable(source, err);
+	return source->ops->enable ? source->ops->enable(source, err) : 0;
 }
 
 void source_disable(struct source *source)
 {
-	if (source->ops)
+	if (source->ops && source->ops->disable)
 		source->ops->disable(source);
 }
 

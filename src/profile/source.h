@@ -25,6 +25,7 @@ struct source_ops {
 	int (*open)(struct source *source, const struct engine_options *options,
 		    struct fpl_err *err);
 	int (*attach)(struct source *source, int prog_fd, struct fpl_err *err);
+	/* NULL, both: it has no switch but the gate (kernel_side_open_gate). */
 	int (*enable)(struct source *source, struct fpl_err *err);
 	void (*disable)(struct source *source);
 	/* For clocks: as source_set_period and source_expected. NULL: it is never a clock. */

@@ -152,19 +152,6 @@ static int tracepoint_attach(struct source *source, int prog_fd, struct fpl_err 
 			       : 0;
 }
 
-/* The gate is its switch. */
-static int tracepoint_enable(struct source *source, struct fpl_err *err)
-{
-	(void)source;
-	(void)err;
-	return 0;
-}
-
-static void tracepoint_disable(struct source *source)
-{
-	(void)source;
-}
-
 /* The kernel counts the runs that it skipped because another program ran on the CPU. */
 static uint64_t tracepoint_counted(const struct source *source, uint64_t fired)
 {
@@ -180,8 +167,6 @@ static uint64_t tracepoint_counted(const struct source *source, uint64_t fired)
 const struct source_ops source_tracepoint_ops = {
 	.open = tracepoint_open,
 	.attach = tracepoint_attach,
-	.enable = tracepoint_enable,
-	.disable = tracepoint_disable,
 	.counted = tracepoint_counted,
 	.close = tracepoint_close,
 };

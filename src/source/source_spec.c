@@ -125,6 +125,21 @@ static bool parse_raw(const char *word, size_t len, struct source_spec *ret)
 	return true;
 }
 
+/* Why the event is not sampled, though other tools do it; NULL: no such reason is known. */
+static const char *why_not(const char *word)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		if (!strncmp(word, others[i].prefix, strlen(others[i].prefix)))
+			return others[i].why;
+	return NULL;
+}
+
+/* Has @text nothing but modifiers of perf's? */
+static bool is_modifiers(const char *text)
+{
+	return !text[strspn(text, "ukhGHpPSDIWe")];
+}
+
 static bool is_tracepoint_word(const char *word, size_t len)
 {
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyz"
@@ -140,11 +155,9 @@ static bool parse_tracepoint(const char *word, size_t len, struct source_spec *r
 	size_t name_len = strlen(name);
 	struct source_spec spec = { .class = SOURCE_TRACEPOINT, .perf_type = PERF_TYPE_TRACEPOINT };
 
-	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
-		if (!strncmp(word, others[i].prefix, strlen(others[i].prefix)))
-			return false;
-	if (!is_tracepoint_word(word, len) || !is_tracepoint_word(name, name_len) ||
-	    strspn(name, "ukhGHpPSDIWe") == name_len || len + 1 + name_len >= sizeof(spec.name))
+	if (why_not(word) || !is_tracepoint_word(word, len) ||
+	    !is_tracepoint_word(name, name_len) || is_modifiers(name) ||
+	    len + 1 + name_len >= sizeof(spec.name))
 		return false;
 	memcpy(spec.name, word, len + 1 + name_len);
 	*ret = spec;
@@ -196,13 +209,12 @@ static int refuse(const char *word, size_t len, struct fpl_err *err)
 {
 	const char *meant = nearest(word, len);
 
-	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
-		if (!strncmp(word, others[i].prefix, strlen(others[i].prefix)))
-			return fpl_fail(err, -EINVAL, "%s: %s: fpless events names what is", word,
-					others[i].why);
+	if (why_not(word))
+		return fpl_fail(err, -EINVAL, "%s: %s: fpless events names what is", word,
+				why_not(word));
 	if (strchr(word, ','))
 		return fpl_fail(err, -EINVAL, "%s: one event a run", word);
-	if (word[len] && word[len + 1 + strspn(word + len + 1, "ukhGHpPSDIWe")])
+	if (word[len] && !is_modifiers(word + len + 1))
 		return fpl_fail(err, -EINVAL, "%s: no name of a tracepoint", word);
 	if (meant)
 		return fpl_fail(err, -EINVAL, "%s: no such event: did you mean %s?", word, meant);

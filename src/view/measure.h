@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which number of a stack readers are shown, and how it is written. Samples of a clock are counted.
- * Where a stack weighs something else than the time of a clock (page-faults, bytes of an
- * allocation, time off the CPU), its weight is shown, unless --sample-type asks for the counts.
- * What another tool's pprof counts is shown as that tool's. Every writer takes its numbers from
+ * A stack that weighs something else than the time of a clock (page-faults, bytes of an
+ * allocation, time off the CPU) is shown by its weight, unless --sample-type asks for the counts.
+ * A pprof of another tool is shown in what that tool counts. Every writer takes its numbers from
  * here; only .jsonl and pprof keep both.
  */
 #pragma once

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Filters are compiled to tests; here these are run as the kernel side runs them (bpf/event.h). */
+/* Filters are compiled to tests; here these are run by the code that the kernel side has for it. */
 #include "cmocka_all.h"
 
 #include <errno.h>
@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "bpf/event_test.h"
 #include "source/event_filter.h"
 
 /* A record with one field of each kind that numbers and texts have. */
@@ -37,39 +38,29 @@ static struct event_format format_of_record(void)
 static bool number_passes(const struct fpl_test *test, const struct record *record)
 {
 	uint64_t have = 0;
-	bool is_signed = test->kind == FPL_FIELD_SIGNED, is_less;
 
 	memcpy(&have, (const char *)record + test->off, test->size);
-	if (is_signed && test->size == 4)
+	if (test->kind == FPL_FIELD_SIGNED && test->size == 4)
 		have = (uint64_t)(int64_t)(int32_t)have;
-	is_less = is_signed ? (int64_t)have < (int64_t)test->value : have < test->value;
-	switch (test->op) {
-	case FPL_TEST_EQ:
-		return have == test->value;
-	case FPL_TEST_NE:
-		return have != test->value;
-	case FPL_TEST_LT:
-		return is_less;
-	case FPL_TEST_LE:
-		return is_less || have == test->value;
-	case FPL_TEST_GT:
-		return !is_less && have != test->value;
-	case FPL_TEST_GE:
-		return !is_less;
-	}
-	return have & test->value;
+	return event_compare(test, have);
 }
 
 static bool text_passes(const struct fpl_test *test, const struct fpl_source *source,
 			const struct record *record)
 {
 	const char *want = source->texts[test->value];
-	char have[17] = { 0 };
+	char have[FPL_FIELD_TEXT_MAX] = { 0 };
+	struct text_match match = { .text = have,
+				    .pattern = want,
+				    .is_plain = test->op != FPL_TEST_MATCH };
 
 	memcpy(have, (const char *)record + test->off, sizeof(record->comm));
-	if (test->op == FPL_TEST_MATCH)
-		return fnmatch(want, have, FNM_NOESCAPE) == 0;
-	return (strcmp(want, have) == 0) == (test->op == FPL_TEST_EQ);
+	for (unsigned i = 0; i < MATCH_STEPS_MAX && !text_match_step(i, &match); i++)
+		;
+	/* as others match */
+	assert_int_equal(match.is_match, match.is_plain ? strcmp(want, have) == 0
+							: fnmatch(want, have, FNM_NOESCAPE) == 0);
+	return match.is_match == (test->op != FPL_TEST_NE);
 }
 
 /* How the filter ends for the record; each test leads to one behind it. */
