@@ -13,10 +13,11 @@
 
 __u32 last_stack_id;
 
-/* Frames of the sample: user, kernel and, where both walks are wanted, fp. */
-static __always_inline __u32 sample_nr_frames(const struct fpl_sample *sample)
+/* Words behind the sample: frames of the user, of the kernel and, where both walks are wanted, of
+ * the other walk; its key. */
+static __always_inline __u32 sample_nr_words(const struct fpl_sample *sample)
 {
-	return (__u32)sample->nr_user + sample->nr_kernel + sample->nr_fp;
+	return (__u32)sample->nr_user + sample->nr_kernel + sample->nr_fp + sample->nr_key;
 }
 
 static __always_inline __u32 new_stack_id(void)
@@ -58,13 +59,13 @@ static long hash_some(__u32 idx, void *arg)
 	return 0;
 }
 
-/* Hash the identity of the sample and its frames, which are followed by zeros up to a multiple of
- * HASH_WORDS. */
+/* Hash the identity of the sample, its frames and its key, which are followed by zeros up to a
+ * multiple of HASH_WORDS. */
 static __always_inline void sample_hash(struct fpl_scratch *s, struct stack_hash *hash)
 {
 	const struct fpl_sample *sample = &s->sample;
 	const __u64 *comm = (const __u64 *)sample->comm;
-	__u32 nr = sample_nr_frames(sample);
+	__u32 nr = sample_nr_words(sample);
 
 	hash->words = s->frames;
 	for (int i = 0; i < 3; i++)
@@ -89,10 +90,10 @@ static __always_inline void sample_hash(struct fpl_scratch *s, struct stack_hash
 	bpf_loop((nr + HASH_WORDS - 1) / HASH_WORDS, hash_some, hash, 0);
 }
 
-/* Zero what the hash reads behind the last frame. */
+/* Zero what the hash reads behind the last word. */
 static __always_inline void frames_pad(struct fpl_scratch *s)
 {
-	__u32 nr = sample_nr_frames(&s->sample);
+	__u32 nr = sample_nr_words(&s->sample);
 
 	for (__u32 i = 0; i < HASH_WORDS; i++) {
 		__u32 idx = nr + i;
@@ -112,7 +113,7 @@ static __always_inline __u64 ring_wakeup(void)
 /* Send the sample with its frames. Returns 0, or non-zero where the ring is full. */
 static __always_inline long sample_send(struct fpl_scratch *s, __u32 count)
 {
-	__u32 nr = sample_nr_frames(&s->sample);
+	__u32 nr = sample_nr_words(&s->sample);
 
 	if (nr > FPL_FRAMES_MAX)
 		nr = FPL_FRAMES_MAX;
@@ -227,7 +228,7 @@ WALK_GLOBAL int sample_count(struct fpl_scratch *s, struct fpl_counters *counted
 	if (!s || !counted)
 		return 0;
 
-	__u32 nr = sample_nr_frames(&s->sample);
+	__u32 nr = sample_nr_words(&s->sample);
 
 	frames_pad(s);
 	sample_hash(s, &hash);

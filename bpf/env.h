@@ -37,13 +37,14 @@ static __always_inline __u64 env_returned_address(struct env *env, __u64 slot)
 	return uretprobe_served(slot);
 }
 
+/* Only programs of slot 0 interrupt kernel code. */
 static __always_inline __u64 env_kernel_reg(struct env *env, __u64 slot, __u32 idx)
 {
-	__u32 cpu = bpf_get_smp_processor_id();
-	struct fpl_scratch *s = bpf_map_lookup_elem(&scratch, &cpu);
+	__u32 key = bpf_get_smp_processor_id() * config.nr_slots;
+	struct fpl_scratch *s = bpf_map_lookup_elem(&scratch, &key);
 
-	if (!s || !s->has_kernel_regs || s->pt_regs[ARCH_PT_RSP] != slot ||
-	    idx >= ARCH_PT_GENERAL || s->kernel_regs[idx] == s->pt_regs[ARCH_PT_RIP])
+	if (!s || s->pt_regs[ARCH_PT_RSP] != slot || idx >= ARCH_PT_GENERAL ||
+	    s->kernel_regs[idx] == s->pt_regs[ARCH_PT_RIP])
 		return 0;
 	return s->kernel_regs[idx];
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The event's own data: fields of the record that the kernel hands a tracepoint's program, filters
- * over them, and the weight of a sample. All of it is described by the map `sources`, so one
- * program serves every tracepoint.
+ * The event's own data: fields of the record that the kernel hands the program (at a probe the
+ * registers), filters over them, a sample's weight and its key. All of it is described by the map
+ * `sources`, so one program serves every tracepoint, and another one every probe.
  */
 #pragma once
 
@@ -12,6 +12,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "bpf/event_test.h"
+#include "bpf/lookup.h"
 #include "bpf/maps.h"
 #include "bpf/moment.h"
 #include "bpf/shared.h"
@@ -24,49 +25,59 @@ struct {
 	__type(value, struct fpl_source);
 } sources SEC(".maps");
 
-/* The number in the field, extended to 64 bits by its sign. */
-static __always_inline __u64 field_number(const void *record, __u16 off, __u16 size, __u8 kind)
+/* The @size bytes of a number at @at, in the process or in the kernel; else 0. */
+static __always_inline __u64 number_at(__u64 at, __u32 size, int is_user)
 {
 	__u64 value = 0;
 
-	switch (size) {
-	case 1:
-		bpf_probe_read_kernel(&value, 1, record + off);
-		return kind == FPL_FIELD_SIGNED ? (__u64)(__s64)(__s8)value : value;
-	case 2:
-		bpf_probe_read_kernel(&value, 2, record + off);
-		return kind == FPL_FIELD_SIGNED ? (__u64)(__s64)(__s16)value : value;
-	case 4:
-		bpf_probe_read_kernel(&value, 4, record + off);
-		return kind == FPL_FIELD_SIGNED ? (__u64)(__s64)(__s32)value : value;
-	case 8:
-		bpf_probe_read_kernel(&value, 8, record + off);
-	}
+	if (size > sizeof(value))
+		return 0;
+	if (is_user)
+		bpf_probe_read_user(&value, size, (const void *)at);
+	else
+		bpf_probe_read_kernel(&value, size, (const void *)at);
 	return value;
 }
 
-/* Read the text of the field to @to, which holds FPL_FIELD_TEXT_MAX bytes. Returns 0 where it could
- * not be read. */
-static __always_inline int field_text(const void *record, const struct fpl_test *test, char *to)
+/* The number in the field, extended to 64 bits by its sign. */
+static __always_inline __u64 field_number(const void *record, const struct fpl_field *field)
 {
-	const __u32 max = FPL_FIELD_TEXT_MAX;
-	__u64 at = (__u64)record + test->off;
-	__u32 size = test->size;
+	__u64 at = (__u64)record + field->off, value;
+	__u32 size = field->size, rest;
+
+	if (field->place == FPL_PLACE_CONSTANT)
+		return (__u64)(__s64)field->disp;
+	if (field->place == FPL_PLACE_MEMORY)
+		value = number_at(number_at(at, sizeof(at), 0) + (__u64)(__s64)field->disp, size,
+				  1);
+	else
+		value = number_at(at, size, 0);
+	rest = (64 - 8 * size) & 63;
+	return field->kind == FPL_FIELD_SIGNED ? (__u64)((__s64)(value << rest) >> rest) : value;
+}
+
+/* Read the text of the field to @to, which holds @max bytes. Returns 0 where it could not be read.
+ */
+static __always_inline int field_text(const void *record, const struct fpl_field *field, char *to,
+				      __u32 max)
+{
+	__u64 at = (__u64)record + field->off;
+	__u32 size = field->size;
 	__u64 value;
 
-	if (test->kind == FPL_FIELD_TEXT) {
+	if (field->kind == FPL_FIELD_TEXT) {
 		if (size > max - 1)
 			size = max - 1;
 		to[size] = 0; /* a text that fills its room has no end */
 		return !bpf_probe_read_kernel(to, size, (const void *)at);
 	}
-	value = field_number(record, test->off, test->size, FPL_FIELD_UNSIGNED);
-	if (test->kind == FPL_FIELD_TEXT_USER)
+	value = field_number(record, field);
+	if (field->kind == FPL_FIELD_TEXT_USER)
 		return bpf_probe_read_user_str(to, max, (const void *)value) > 0;
-	if (test->kind == FPL_FIELD_TEXT_LOC)
+	if (field->kind == FPL_FIELD_TEXT_LOC)
 		value = (__u64)record + (value & 0xffff);
-	else if (test->kind == FPL_FIELD_TEXT_REL)
-		value = at + test->size + (value & 0xffff);
+	else if (field->kind == FPL_FIELD_TEXT_REL)
+		value = at + field->size + (value & 0xffff);
 	return bpf_probe_read_kernel_str(to, max, (const void *)value) > 0;
 }
 
@@ -81,7 +92,7 @@ static __always_inline int text_test(const void *record, const struct fpl_test *
 		.is_plain = test->op != FPL_TEST_MATCH,
 	};
 
-	if (!field_text(record, test, buffer)) {
+	if (!field_text(record, &test->field, buffer, FPL_FIELD_TEXT_MAX)) {
 		count->texts_unread++;
 		return -1;
 	}
@@ -91,7 +102,7 @@ static __always_inline int text_test(const void *record, const struct fpl_test *
 
 static __always_inline int number_test(const void *record, const struct fpl_test *test)
 {
-	return event_compare(test, field_number(record, test->off, test->size, test->kind));
+	return event_compare(test, field_number(record, &test->field));
 }
 
 struct event_filter {
@@ -111,9 +122,10 @@ static long event_test(__u32 idx, void *arg)
 	if (filter->next >= FPL_TESTS_MAX)
 		return 1;
 	test = &filter->source->tests[filter->next & (FPL_TESTS_MAX - 1)];
-	is_true = test->kind >= FPL_FIELD_TEXT ? text_test(filter->record, test, filter->source,
-							   filter->buffer, filter->count)
-					       : number_test(filter->record, test);
+	is_true = test->field.kind >= FPL_FIELD_TEXT
+			  ? text_test(filter->record, test, filter->source, filter->buffer,
+				      filter->count)
+			  : number_test(filter->record, test);
 	/* what could not be read passes no filter, not even one with a ! */
 	filter->next = is_true < 0 ? FPL_TEST_FAIL : is_true ? test->yes : test->no;
 	return 0;
@@ -159,8 +171,36 @@ static __always_inline __u64 event_weight(const struct moment *moment)
 
 	if (field->kind == FPL_FIELD_NONE)
 		return source_weight(moment->source);
-	value = field_number(moment->ctx, field->off, field->size, field->kind);
+	value = field_number(moment->ctx, field);
 	if (field->kind == FPL_FIELD_SIGNED && (__s64)value < 0)
 		return 0;
 	return value * source_weight(moment->source);
+}
+
+/*
+ * Append the key that the source asks for to the sample's words. Returns the number of its words. A
+ * function, as event_passes().
+ */
+static __noinline __u32 event_key(const void *record, const struct fpl_source *source,
+				  struct fpl_scratch *s, struct fpl_counters *count)
+{
+	const struct fpl_field *field = &source->key;
+	__u64 at = (__u32)s->sample.nr_user + s->sample.nr_kernel + s->sample.nr_fp;
+	__u64 *key;
+
+	LOOKUP_OPAQUE(at);
+	if (at > FPL_FRAMES_MAX - FPL_KEY_MAX)
+		return 0;
+	key = s->frames + at;
+	if (field->kind < FPL_FIELD_TEXT) {
+		key[0] = field_number(record, field);
+		return 1;
+	}
+	for (__u32 i = 0; i < FPL_KEY_MAX; i++)
+		key[i] = 0;
+	if (!field_text(record, field, (char *)key, 8 * FPL_KEY_MAX)) {
+		key[FPL_KEY_MAX - 1] = FPL_KEY_UNREAD;
+		count->texts_unread++;
+	}
+	return FPL_KEY_MAX;
 }

@@ -8,7 +8,7 @@
 static inline __attribute__((__always_inline__)) int event_compare(const struct fpl_test *test,
 								   __u64 have)
 {
-	int is_signed = test->kind == FPL_FIELD_SIGNED;
+	int is_signed = test->field.kind == FPL_FIELD_SIGNED;
 	int is_less = is_signed ? (__s64)have < (__s64)test->value : have < test->value;
 
 	switch (test->op) {

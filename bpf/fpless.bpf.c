@@ -2,9 +2,9 @@
 /*
  * The entries: the programs that take samples, one for each kind of source. They may interrupt
  * anything, even with interrupts off, so nothing they call allocates or waits. The kernel runs one
- * of them at a time on a CPU (bpf_prog_active), so they share scratch memory and counters. The
- * programs in process.h run in the task whose life they follow; they share no scratch memory with
- * these, which may interrupt them.
+ * of them at a time on a CPU (bpf_prog_active), so they share scratch memory and counters; but for
+ * that of uprobes, which has its own (slot.h). The programs in process.h run in the task whose life
+ * they follow; they share no scratch memory with these, which may interrupt them.
  */
 #include "bpf/vmlinux_min.h"
 
@@ -14,6 +14,7 @@
 
 #include "bpf/moment.h"
 #include "bpf/sample.h"
+#include "bpf/slot.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -33,19 +34,55 @@ int sample(struct bpf_perf_event_data *ctx)
 	return 0;
 }
 
+/* An event with a record, and a source that says what is asked of it. */
+static __always_inline void sample_event(struct moment *moment)
+{
+	__u32 source =
+		source_of(moment->ctx); /* apart: what has an address takes the walk's stack */
+
+	moment->source = source;
+	moment->event = bpf_map_lookup_elem(&sources, &source);
+	if (moment->event)
+		sample_at(moment);
+}
+
 /* A tracepoint: the kernel's code called it. */
 SEC("tracepoint")
 int sample_tracepoint(void *ctx)
 {
 	struct moment moment = { .ctx = ctx };
-	__u32 source; /* apart: what has an address takes the stack of the walk */
 
-	if (!gate_is_open())
-		return 0;
-	source = source_of(ctx);
-	moment.source = source;
-	moment.event = bpf_map_lookup_elem(&sources, &source);
-	if (moment.event)
-		sample_at(&moment);
+	if (gate_is_open())
+		sample_event(&moment);
+	return 0;
+}
+
+/* A probe in the kernel: it interrupted what @ctx has the registers of. */
+SEC("kprobe")
+int sample_kprobe(struct bpf_perf_event_data *ctx)
+{
+	struct moment moment = { .ctx = ctx, .interrupted = ctx };
+
+	if (gate_is_open())
+		sample_event(&moment);
+	return 0;
+}
+
+/* A probe in a program: it interrupted what @ctx has the registers of. Nothing may come before or
+ * behind the marks: it could be interrupted by another task's. */
+SEC("uprobe")
+int sample_uprobe(struct bpf_perf_event_data *ctx)
+{
+	struct moment moment = { .ctx = ctx, .interrupted = ctx };
+
+	PREEMPTION_OFF;
+	if (gate_is_open()) {
+		moment.slot = slot_take();
+		if (moment.slot) {
+			sample_event(&moment);
+			slot_give_back(moment.slot);
+		}
+	}
+	PREEMPTION_ON;
 	return 0;
 }

@@ -91,6 +91,7 @@ struct {
 	__array(values, struct fpl_chunk_map);
 } chunks SEC(".maps");
 
+/* By slot (slot.h), and one for samples without a slot. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -121,12 +122,12 @@ _Static_assert(sizeof(struct fpl_recent) == 64, "one cache line");
 #define FPL_RECENTS 16u
 
 /*
- * The sampler's scratch memory: a sample being put together in the form in which it crosses the
- * ring, the walk, and the frames remembered. Perf events do not interrupt each other's programs on
- * a CPU, so one per CPU is enough for them; no other program may use it.
+ * A slot's scratch memory: a sample being put together in the form in which it crosses the ring,
+ * the walk, and the frames remembered.
  */
-#define FPL_REST_MAX   (FPL_KERNEL_DEPTH_MAX + FPL_FP_DEPTH_MAX) /* behind the user frames */
-#define FPL_FRAMES_MAX (FPL_USER_FRAMES_MAX + FPL_REST_MAX + 1)	 /* a multiple of 8 */
+/* words behind the user frames */
+#define FPL_REST_MAX   (FPL_KERNEL_DEPTH_MAX + FPL_FP_DEPTH_MAX + FPL_KEY_MAX)
+#define FPL_FRAMES_MAX (FPL_USER_FRAMES_MAX + FPL_REST_MAX + 1) /* a multiple of 8 */
 
 struct fpl_scratch {
 	struct fpl_recent recents[FPL_RECENTS]; /* by tgid */
@@ -136,16 +137,17 @@ struct fpl_scratch {
 	__u64 frames[FPL_FRAMES_MAX];
 	__u64 pt_regs[ARCH_PT_WORDS];	    /* stored by the kernel, if the sample interrupted it */
 	__u64 kernel_regs[ARCH_PT_GENERAL]; /* its own then */
-	__u64 has_kernel_regs;
-	struct fpl_regs regs; /* in a snapshot, of the frame it begins at */
-	__u32 nr_kept;	      /* user frames of a snapshot */
+	struct fpl_regs regs;		    /* in a snapshot, of the frame it begins at */
+	__u32 nr_kept;			    /* user frames of a snapshot */
+	__u32 slot;
+	__u32 is_claimed; /* by a program: slot.h */
 	struct {
 		__u64 pc, fp;
 		__u32 is_64bit; /* 0: no user registers, or those of 32-bit code */
 	} fp_regs;		/* for the frame-pointer walk of compare */
 } __attribute__((__aligned__(4096)));
 
-/* By CPU; mmapable for its alignment only: a page. */
+/* By CPU and slot; mmapable for its alignment only: a page. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -156,10 +158,10 @@ struct {
 
 /*
  * A record with a copy of the stack being put together; a map by CPU, because it is over 96 KiB.
- * Each CPU has two: the last record sent with all bytes stays, and the next ones are compared with
+ * Each slot has two: the last record sent with all bytes stays, and the next ones are compared with
  * it.
  */
-#define FPL_SNAPSHOTS_PER_CPU 2u
+#define FPL_SNAPSHOTS_PER_SLOT 2u
 
 struct fpl_snapshot {
 	__u64 stack_addr; /* as in struct fpl_regs */
@@ -179,7 +181,7 @@ struct fpl_snapshot {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, FPL_SNAPSHOTS_PER_CPU);
+	__uint(max_entries, FPL_SNAPSHOTS_PER_SLOT);
 	__type(key, __u32);
 	__type(value, struct fpl_snapshot);
 } snapshots SEC(".maps");

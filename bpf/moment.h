@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A moment: what an entry (perf event, tracepoint) knows when it takes a sample. The rest of a
- * sample is the same for all of them. Entries build it in the code they are inlined into, so that
+ * A moment: what an entry (perf event, tracepoint, probe) knows when it takes a sample. The rest of
+ * a sample is the same for all of them. Entries build it in the code they are inlined into, so that
  * what is the same in all moments of an entry costs nothing.
  */
 #pragma once
@@ -21,6 +21,7 @@ struct moment {
 	struct bpf_perf_event_data *interrupted;
 	const struct fpl_source *event; /* what is asked of the record that ctx is; NULL: nothing */
 	__u32 source;			/* which of the run's sources, 0.. */
+	__u32 slot;			/* memory and counters that are its own: slot.h */
 	__u64 now_ns;
 };
 

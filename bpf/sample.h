@@ -16,6 +16,7 @@
 #include "bpf/moment.h"
 #include "bpf/pid_ns.h"
 #include "bpf/process.h"
+#include "bpf/slot.h"
 #include "bpf/snapshot.h"
 #include "bpf/target.h"
 #include "bpf/user_stack.h"
@@ -52,7 +53,9 @@ static __always_inline void sample_begin(struct fpl_scratch *s, const struct mom
 	sample->flags = 0;
 	sample->nr_fp = 0;
 	sample->elided = 0;
-	sample->source = moment->source;
+	sample->source = (__u16)moment->source;
+	sample->nr_key = 0;
+	s->slot = moment->slot;
 	bpf_get_current_comm(sample->comm, sizeof(sample->comm));
 	if (config.flags & FPL_CONFIG_BY_CGROUP)
 		sample->cgroup = bpf_get_current_cgroup_id();
@@ -147,14 +150,13 @@ static __always_inline int sample_take(const struct moment *moment, struct fpl_c
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u64 pid_tgid = current_pid_tgid(task);
-	__u32 cpu = bpf_get_smp_processor_id();
 	struct fpl_scratch *s;
 
 	if (!pid_tgid && !task->pid && !(config.flags & FPL_CONFIG_IDLE)) {
 		count->idle++;
 		return 0;
 	}
-	s = bpf_map_lookup_elem(&scratch, &cpu);
+	s = slot_scratch(moment->slot);
 	if (!s) {
 		count->lost[FPL_LOST_SCRATCH]++;
 		return 1;
@@ -197,6 +199,8 @@ static __always_inline int sample_take(const struct moment *moment, struct fpl_c
 		flags |= s->walk.flags;
 	}
 	s->sample.flags = (__u8)flags;
+	if (moment->event && moment->event->key.kind != FPL_FIELD_NONE)
+		s->sample.nr_key = event_key(moment->ctx, moment->event, s, count);
 	count->frames += (__u32)s->sample.nr_user + s->sample.nr_kernel;
 	sample_end(moment, task, s, count, result);
 	if (want_user)
@@ -207,8 +211,8 @@ static __always_inline int sample_take(const struct moment *moment, struct fpl_c
 /* Take a sample, and count it and its cost. */
 static __always_inline void sample_at(struct moment *moment)
 {
-	__u32 zero = 0;
-	struct fpl_counters *count = bpf_map_lookup_elem(&counters, &zero);
+	__u32 slot = moment->slot;
+	struct fpl_counters *count = bpf_map_lookup_elem(&counters, &slot);
 
 	if (!count)
 		return;

@@ -8,7 +8,7 @@
 
 #include <linux/types.h>
 
-#define FPL_SHARED_VERSION 10u
+#define FPL_SHARED_VERSION 11u
 
 /* Limits that size a map value or bound a loop. Limits that a user may change are options. */
 #define FPL_DEPTH_MAX	     2048u /* user frames of a stack that are kept: --max-depth in all */
@@ -22,6 +22,7 @@
 #define FPL_COMM_SIZE	     16u
 #define FPL_NR_REGS	     16u /* general registers, numbered as DWARF does on this architecture */
 #define FPL_SOURCES_MAX	     16u /* sources of samples in a run; a power of two */
+#define FPL_KEY_MAX	     8u	 /* words of a sample's key */
 
 /* clang-format off */
 
@@ -69,7 +70,7 @@ enum fpl_origin { FPL_ORIGIN_LIST(X) FPL_ORIGIN_COUNT };
 	X(STACK_MAP_FULL,  stack_map_full,  "the stack map and the ring buffer were full") \
 	X(OBJECT_MAP_FULL, object_map_full, "no room for another object") \
 	X(SNAPSHOT_FULL,   snapshot_full,   "a snapshot did not fit the ring buffer and nothing else could be kept") \
-	X(SCRATCH,         scratch,         "no scratch memory for this CPU") \
+	X(SCRATCH,         scratch,         "no scratch memory was free on the CPU") \
 	X(USER_MEMORY,     user_memory,     "fpless itself had no memory for the stack") \
 	X(NO_FRAMES,       no_frames,       "a counted stack came without its frames: a bug of fpless")
 
@@ -393,11 +394,16 @@ struct fpl_sample {
 	__u16 nr_fp; /* 0 without FPL_CONFIG_COMPARE */
 	char comm[FPL_COMM_SIZE];
 	__u32 elided; /* user frames that FPL_FRAME_GAP stands for; 0: no gap */
-	__u32 source; /* which of the run's sources took it, 0.. */
+	__u16 source; /* which of the run's sources took it, 0.. */
+	__u16 nr_key; /* 0, 1 or FPL_KEY_MAX */
 	/* __u64 user[nr_user] (struct of bits above), then __u64 kernel[nr_kernel] (addresses),
-	 * then __u64 fp[nr_fp] (as user): the same stack by the kernel's frame-pointer walk */
+	 * then __u64 fp[nr_fp] (as user): the same stack by the kernel's frame-pointer walk, then
+	 * __u64 key[nr_key]: what fpl_source.key asks for, a number or a text with zeros behind
+	 * it. A text that could not be read is empty, and FPL_KEY_UNREAD is its last word. */
 };
 _Static_assert(sizeof(struct fpl_sample) == 104, "fpl_sample is ring ABI");
+
+#define FPL_KEY_UNREAD 1ull
 
 /*
  * Registers by DWARF number, and the copy of the stack that follows them. They belong to the leaf
@@ -519,10 +525,20 @@ struct fpl_config {
 	__u32 root_depth; /* number of outermost frames among the max_depth that are kept; 0: walks
 			     end after max_depth */
 	__u32 nr_sources; /* at most FPL_SOURCES_MAX; above 1, links have the source as cookie */
+	__u32 nr_slots;	  /* slots of each CPU: 1; 2: uprobes that switch preemption off use slot 1;
+			     3: uprobes claim slot 1 or 2 */
+	__u32 _pad;
 };
-_Static_assert(sizeof(struct fpl_config) == 72, "fpl_config is map ABI");
+_Static_assert(sizeof(struct fpl_config) == 80, "fpl_config is map ABI");
 
-/* Kinds of fields of a tracepoint's record. Texts end with a zero byte, or with their room. */
+/* Constants that a program has in its code where preemption is to be switched off and on. */
+#define FPL_PREEMPTION_OFF 0x66706c5f6f6666ull
+#define FPL_PREEMPTION_ON  0x66706c5f6f6eull
+
+/*
+ * Kinds of fields of an event's record: a tracepoint's, or the registers (struct pt_regs) at a
+ * probe. Texts end with a zero byte, or with their room.
+ */
 enum fpl_field_kind {
 	FPL_FIELD_NONE,
 	FPL_FIELD_UNSIGNED,
@@ -534,11 +550,22 @@ enum fpl_field_kind {
 	FPL_FIELD_TEXT_USER,   /* the same, in the process */
 };
 
+enum fpl_field_place {
+	FPL_PLACE_RECORD,   /* in the record */
+	FPL_PLACE_MEMORY,   /* in the process, at the address that is in the record, + disp */
+	FPL_PLACE_CONSTANT, /* it is disp */
+};
+
 struct fpl_field {
-	__u16 off;  /* bytes from the start of the record; the first 8 are the kernel's own */
+	__u16 off;  /* bytes from the start of the record; a tracepoint's first 8 are the kernel's
+		       own */
 	__u16 size; /* bytes; of a number 1, 2, 4 or 8 */
 	__u8 kind;  /* enum fpl_field_kind */
+	__u8 place; /* enum fpl_field_place; of a FPL_FIELD_TEXT RECORD */
+	__u16 _pad;
+	__s32 disp;
 };
+_Static_assert(sizeof(struct fpl_field) == 12, "fpl_field is map ABI");
 
 enum fpl_test_op {
 	FPL_TEST_EQ,
@@ -561,25 +588,25 @@ enum fpl_test_op {
 
 /* One comparison of a filter, and which comes next. */
 struct fpl_test {
-	__u16 off, size;
-	__u8 kind; /* these three as in struct fpl_field */
-	__u8 op;   /* enum fpl_test_op; of a text EQ, NE or MATCH */
+	struct fpl_field field;
+	__u8 op; /* enum fpl_test_op; of a text EQ, NE or MATCH */
 	__u8 yes, no;
+	__u8 _pad;
 	__u64 value; /* the number; of a text which of fpl_source.texts */
 };
-_Static_assert(sizeof(struct fpl_test) == 16, "fpl_test is map ABI");
+_Static_assert(sizeof(struct fpl_test) == 24, "fpl_test is map ABI");
 
-/* Value of the array `sources`: what is asked of a tracepoint's record. Written before its program
- * is attached. */
+/* Value of the array `sources`: what is asked of an event's record. Written before its program is
+ * attached. */
 struct fpl_source {
-	__u32 every; /* one sample in so many that pass, by CPU */
+	__u32 every; /* one sample in so many that pass, by CPU and slot */
 	__u32 nr_tests;
 	struct fpl_field weight; /* a sample weighs this; below zero nothing; FPL_FIELD_NONE: one */
-	__u16 _pad;
+	struct fpl_field key;	 /* separates stacks; FPL_FIELD_NONE: nothing does */
 	struct fpl_test tests[FPL_TESTS_MAX];
 	char texts[FPL_TESTS_MAX][FPL_TEST_TEXT];
 };
-_Static_assert(sizeof(struct fpl_source) == 1296, "fpl_source is map ABI");
+_Static_assert(sizeof(struct fpl_source) == 1440, "fpl_source is map ABI");
 
 /* Value of the hash maps `targets`, by tgid, and `threads`, by tid. */
 #define FPL_TARGET_ACTIVE  1u /* its samples pass the filter */
@@ -602,7 +629,8 @@ struct fpl_comm {
 #define FPL_COMM_WANTED	  1u
 #define FPL_COMM_UNWANTED 2u
 
-/* Value of the per-CPU array `counters`. */
+/* Value of the per-CPU array `counters`, by slot; the entry behind the slots is for samples that
+ * found none free. */
 struct fpl_counters {
 	__u64 fired;
 	__u64 idle;

@@ -13,6 +13,7 @@
 #include "bpf/islands.h"
 #include "bpf/lookup.h"
 #include "bpf/maps.h"
+#include "bpf/slot.h"
 #include "bpf/stack_end.h"
 #include "bpf/uprobe.h"
 #include "bpf/walk_read.h"
@@ -286,10 +287,10 @@ static __always_inline __u32 stack_close_up(struct fpl_snapshot *to)
 	return to->stack_size - to->shared.size;
 }
 
-/* One of this CPU's two snapshots; NULL on a CPU that came online after loading. */
-static __always_inline struct fpl_snapshot *snapshot_of(__u32 idx)
+/* One of the slot's two snapshots; NULL on a CPU that came online after loading. */
+static __always_inline struct fpl_snapshot *snapshot_of(__u32 slot, __u32 idx)
 {
-	__u32 key = bpf_get_smp_processor_id() * FPL_SNAPSHOTS_PER_CPU + idx;
+	__u32 key = slot_key(slot) * FPL_SNAPSHOTS_PER_SLOT + idx;
 
 	return bpf_map_lookup_elem(&snapshots, &key);
 }
@@ -310,8 +311,8 @@ static __always_inline __u64 snapshot_fill(struct fpl_scratch *s, struct fpl_sna
 					   const struct fpl_snapshot *last, __u32 type,
 					   __u32 nr_user)
 {
-	__u32 rest_at = s->sample.nr_user; /* kernel frames, fp frames */
-	__u32 nr_rest = (__u32)s->sample.nr_kernel + s->sample.nr_fp;
+	__u32 rest_at = s->sample.nr_user; /* kernel frames, fp frames, key */
+	__u32 nr_rest = (__u32)s->sample.nr_kernel + s->sample.nr_fp + s->sample.nr_key;
 
 	if (nr_user > FPL_USER_FRAMES_MAX || rest_at > FPL_USER_FRAMES_MAX ||
 	    nr_rest > FPL_REST_MAX)
@@ -362,11 +363,15 @@ static __always_inline __u64 snapshot_fill(struct fpl_scratch *s, struct fpl_sna
  */
 WALK_GLOBAL int snapshot_send(struct fpl_scratch *s, __u32 type, __u32 nr_user, __u32 count)
 {
-	struct fpl_snapshot *to = snapshot_of(0), *last = snapshot_of(1);
+	struct fpl_snapshot *to, *last;
 	struct fpl_sample *sample;
 	__u64 size, flags = BPF_RB_FORCE_WAKEUP;
 
-	if (!s || !to || !last)
+	if (!s)
+		return -1;
+	to = snapshot_of(s->slot, 0);
+	last = snapshot_of(s->slot, 1);
+	if (!to || !last)
 		return -1;
 	if (to->id) {
 		struct fpl_snapshot *other = to;

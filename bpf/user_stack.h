@@ -91,14 +91,14 @@ static __always_inline __u64 user_regs(const struct moment *moment, struct task_
 
 	s->walk.exact = 1;
 	s->walk.origin = FPL_ORIGIN_CFI;
-	s->has_kernel_regs = 0;
+	s->walk.has_kernel_regs = 0;
 	if (!ctx)
 		return stored_regs(task, s, 0);
 
 	__u64 cs = ctx->regs.cs;
 
 	if (arch_is_kernel(cs)) {
-		s->has_kernel_regs = 1;
+		s->walk.has_kernel_regs = 1;
 		__builtin_memcpy(s->kernel_regs, &ctx->regs, sizeof(s->kernel_regs));
 		return stored_regs(task, s, ctx->regs.rsp);
 	}

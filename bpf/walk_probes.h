@@ -99,7 +99,7 @@ WALK_INLINE void walk_true_pc(struct walker *walker)
 	__u64 slot = walk->reg[ARCH_SP] - 8;
 
 	walk_true_ra(walker, slot, &walk->pc);
-	if (walk->pc == walk->trampoline)
+	if (walk->pc == walk->trampoline && walk->has_kernel_regs)
 		walk_look_into_kernel(walker, slot);
 }
 

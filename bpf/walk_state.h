@@ -49,7 +49,7 @@ struct fpl_walk {
 	__u8 by_row;	 /* origin of a frame found by a row: CFI or CFI_USER */
 	__u8 fp_open;	 /* enum walk_open: why a refused frame-pointer step may succeed later */
 	__u8 is_probed;	 /* a function on the stack is under a return probe */
-	__u8 _pad[1];
+	__u8 has_kernel_regs; /* the moment interrupted kernel code: env_kernel_reg answers */
 
 	/* copy of the stack: window_size bytes from window_addr on, whole words; size 0: none */
 	__u64 window_addr;

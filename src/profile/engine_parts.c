@@ -465,7 +465,9 @@ int engine_open(struct engine *engine, struct fpl_err *err)
 	if (!code)
 		code = make_parts(engine, err);
 	if (!code)
-		code = source_attach(&engine->source, kernel_side_sampler_fd(&engine->kernel), err);
+		code = source_attach(
+			&engine->source,
+			kernel_side_sampler_fd(&engine->kernel, engine->source.sampler), err);
 	if (!code)
 		code = set_targets(engine, err);
 	return code ? code : watch_data(engine, err);

@@ -19,6 +19,7 @@
 #include "profile/features.h"
 #include "profile/kernel_room.h"
 #include "profile/kernel_types.h"
+#include "profile/samplers.h"
 #include "profile/source.h"
 #include "profile/tables.h"
 
@@ -139,17 +140,6 @@ static void configure(struct fpless_bpf *skel, const struct engine_options *opti
 	skel->bss->source_weights[0] = source->period;
 }
 
-/* A program is loaded only if the run needs it: verifying one takes 80 to 100 ms. */
-static void choose_sampler(struct kernel_side *kernel, const struct source *source)
-{
-	struct bpf_program *on_perf = kernel->skel->progs.sample,
-			   *on_tracepoint = kernel->skel->progs.sample_tracepoint;
-
-	kernel->sampler = source->event ? on_tracepoint : on_perf;
-	bpf_program__set_autoload(source->event ? on_perf : on_tracepoint, false);
-	bpf_map__set_autocreate(kernel->skel->maps.sources, source->event);
-}
-
 /* Size the filters' maps; maps of filters that were not requested are not made. */
 static int size_filters(struct fpless_bpf *skel, const struct engine_options *options)
 {
@@ -181,9 +171,6 @@ static int size_maps(struct fpless_bpf *skel, const struct engine_options *optio
 	code |= bpf_map__set_max_entries(skel->maps.stacks, nr_stack_groups(options));
 	if (kernel->chunk_maker)
 		code |= bpf_map__reuse_fd(skel->maps.chunks, chunk_maker_fd(kernel->chunk_maker));
-	code |= bpf_map__set_max_entries(skel->maps.snapshots,
-					 2 * (uint32_t)libbpf_num_possible_cpus());
-	code |= bpf_map__set_max_entries(skel->maps.scratch, (uint32_t)libbpf_num_possible_cpus());
 	code |= size_filters(skel, options);
 	code |= bpf_map__set_autocreate(skel->maps.leaving, skel->rodata->config.pid_ns != 0);
 	kernel->nr_objects = KERNEL_SIDE_NR_OBJECTS;
@@ -233,9 +220,9 @@ static int load_with(struct kernel_side *kernel, const struct engine_options *op
 		return fpl_fail(err, -EOPNOTSUPP, "BPF object of version %u, wanted %u: rebuild",
 				kernel->skel->rodata->shared_version, FPL_SHARED_VERSION);
 	configure(kernel->skel, options, host, source);
-	choose_sampler(kernel, source);
-
-	*ret = size_maps(kernel->skel, options, kernel);
+	*ret = samplers_choose(kernel->skel, source, 1);
+	if (!*ret)
+		*ret = size_maps(kernel->skel, options, kernel);
 	if (!*ret && kernel_room_check(kernel->skel->obj, options, err))
 		return *ret = -ENOMEM;
 	if (!*ret && types)
@@ -287,14 +274,6 @@ static int describe_event(struct kernel_side *kernel, const struct source *sourc
 	return 0;
 }
 
-/* Does it take samples? The others follow the lives of processes. */
-static bool is_sampler(const struct bpf_program *program)
-{
-	enum bpf_prog_type type = bpf_program__type(program);
-
-	return type == BPF_PROG_TYPE_PERF_EVENT || type == BPF_PROG_TYPE_TRACEPOINT;
-}
-
 /* All but the samplers: those are for the sources. */
 static int attach_life(struct kernel_side *kernel, struct fpl_err *err)
 {
@@ -302,7 +281,7 @@ static int attach_life(struct kernel_side *kernel, struct fpl_err *err)
 
 	bpf_object__for_each_program(program, kernel->skel->obj)
 	{
-		if (is_sampler(program))
+		if (samplers_has(kernel->skel, program))
 			continue;
 
 		struct bpf_link *link = bpf_program__attach(program);
@@ -347,7 +326,9 @@ int kernel_side_open(const struct engine_options *options, const struct host *ho
 	code = chunk_maker_create(kernel.nr_chunks, &kernel.chunk_maker, &no_chunks);
 	if (code == -ENOMEM || code == -EAGAIN)
 		return fpl_fail(err, code, "%s", no_chunks.msg);
-	code = load(&kernel, options, host, source, err);
+	code = samplers_prepare(source, 1, err);
+	if (!code)
+		code = load(&kernel, options, host, source, err);
 	if (!code && !kernel.chunk_maker)
 		code = fpl_fail(err, cannot_run(no_chunks.code), "%s", no_chunks.msg);
 	if (!code && source->event)
@@ -404,9 +385,9 @@ int kernel_side_object(struct kernel_side_object *ret)
 	return 0;
 }
 
-int kernel_side_sampler_fd(const struct kernel_side *kernel)
+int kernel_side_sampler_fd(const struct kernel_side *kernel, enum sampler sampler)
 {
-	return bpf_program__fd(kernel->sampler);
+	return samplers_fd(kernel->skel, sampler);
 }
 
 void kernel_side_set_weight(struct kernel_side *kernel, uint64_t weight)
@@ -576,51 +557,12 @@ const struct publisher_ops kernel_side_publisher_ops = {
 
 int kernel_side_counters(const struct kernel_side *kernel, struct fpl_counters *ret)
 {
-	int nr_cpus = libbpf_num_possible_cpus();
-	uint32_t zero = 0;
-	AUTO_FREE struct fpl_counters *values =
-		nr_cpus > 0 ? calloc((size_t)nr_cpus, sizeof(*values)) : NULL;
-
-	if (!values)
-		return -ENOMEM;
-
-	int code = bpf_map_lookup_elem(bpf_map__fd(kernel->skel->maps.counters), &zero, values);
-
-	if (code)
-		return code;
-	*ret = (struct fpl_counters){ 0 };
-	for (int cpu = 0; cpu < nr_cpus; cpu++) {
-		ret->fired += values[cpu].fired;
-		ret->idle += values[cpu].idle;
-		ret->filtered += values[cpu].filtered;
-		ret->bpf_ns += values[cpu].bpf_ns;
-		ret->sample_ns += values[cpu].sample_ns;
-		ret->frames += values[cpu].frames;
-		ret->snapshots += values[cpu].snapshots;
-		ret->uretprobes += values[cpu].uretprobes;
-		ret->life_lost += values[cpu].life_lost;
-		ret->events_lost += values[cpu].events_lost;
-		ret->deep_ns += values[cpu].deep_ns;
-		ret->deep_walked += values[cpu].deep_walked;
-		ret->deep_refused += values[cpu].deep_refused;
-		ret->deep_cut += values[cpu].deep_cut;
-		ret->texts_unread += values[cpu].texts_unread;
-		for (size_t i = 0; i < FPL_LOST_COUNT; i++)
-			ret->lost[i] += values[cpu].lost[i];
-		for (size_t i = 0; i < FPL_FULL_COUNT; i++)
-			ret->full[i] += values[cpu].full[i];
-	}
-	return 0;
+	return samplers_counters(kernel->skel, ret);
 }
 
 uint64_t kernel_side_run_cnt(const struct kernel_side *kernel)
 {
-	struct bpf_prog_info info = { 0 };
-	uint32_t size = sizeof(info);
-
-	if (bpf_obj_get_info_by_fd(kernel_side_sampler_fd(kernel), &info, &size))
-		return 0;
-	return info.run_cnt;
+	return samplers_run_cnt(kernel->skel);
 }
 
 void kernel_side_stacks(const struct kernel_side *kernel,

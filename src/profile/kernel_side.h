@@ -14,11 +14,10 @@
 #include "profile/engine.h"
 #include "profile/profile.h"
 #include "profile/publisher.h"
+#include "profile/source.h"
 
 struct fpless_bpf;
-struct bpf_program;
 struct host;
-struct source;
 struct ring_buffer;
 struct bpf_link;
 
@@ -26,9 +25,8 @@ struct bpf_link;
 #define KERNEL_SIDE_NR_OBJECTS 65536u /* in 4 MiB; a desktop maps about 1,000 files executable */
 
 struct kernel_side {
-	struct fpless_bpf *skel;     /* owned */
-	struct bpf_program *sampler; /* of the skeleton: takes samples of the source */
-	struct fpl_object *objects;  /* the map, mapped */
+	struct fpless_bpf *skel;    /* owned */
+	struct fpl_object *objects; /* the map, mapped */
 	uint32_t nr_objects;
 	struct fpl_mapping *mappings; /* likewise */
 	uint32_t nr_mappings, nr_mapsets;
@@ -76,8 +74,8 @@ struct kernel_side_object {
 /* Look at the BPF object without loading it. Errors: those of libbpf's open. */
 FPL_MUST_CHECK int kernel_side_object(struct kernel_side_object *ret);
 
-/* The program that takes samples of the source. */
-int kernel_side_sampler_fd(const struct kernel_side *kernel);
+/* The program that takes samples of such sources. */
+int kernel_side_sampler_fd(const struct kernel_side *kernel, enum sampler sampler);
 
 /* Samples are taken between these two. Whatever the sources, none is in the making any more when
  * the gate has closed: the books hold still. Closing waits for the programs that run: some ms. */
@@ -136,7 +134,7 @@ extern const struct publisher_ops kernel_side_publisher_ops;
 /* Sums over all CPUs. */
 FPL_MUST_CHECK int kernel_side_counters(const struct kernel_side *kernel, struct fpl_counters *ret);
 
-/* Runs of the sampler as the kernel counted them; 0 while kernel.bpf_stats_enabled is off. */
+/* Runs of the samplers as the kernel counted them; 0 while kernel.bpf_stats_enabled is off. */
 uint64_t kernel_side_run_cnt(const struct kernel_side *kernel);
 
 /* Call @fn for each entry of `stacks`: what it counts is exact once sampling has stopped. */

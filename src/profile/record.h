@@ -29,7 +29,7 @@ static inline const uint64_t *record_user(const struct fpl_sample *sample)
 	return (const uint64_t *)(sample + 1);
 }
 
-/* The frames behind them: kernel[nr_kernel], then fp[nr_fp]. */
+/* The words behind them: frames kernel[nr_kernel], then fp[nr_fp], and key[nr_key]. */
 static inline const uint64_t *record_rest(const struct fpl_sample *sample)
 {
 	return record_user(sample) + sample->nr_user;
@@ -38,7 +38,8 @@ static inline const uint64_t *record_rest(const struct fpl_sample *sample)
 /* The registers of a walk; the stack follows them. */
 static inline const struct fpl_regs *record_regs(const struct fpl_sample *sample)
 {
-	return (const struct fpl_regs *)(record_rest(sample) + sample->nr_kernel + sample->nr_fp);
+	return (const struct fpl_regs *)(record_rest(sample) + sample->nr_kernel + sample->nr_fp +
+					 sample->nr_key);
 }
 
 /* Parts of a snapshot: the hole of its stack, the range of shared bytes, and the others. */

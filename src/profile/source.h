@@ -19,8 +19,8 @@ struct source;
 /* Functions of a kind. Those that are told to may be NULL. */
 struct source_ops {
 	/*
-	 * Open it, disabled. @source has its cpus; fill in what, period, nr_sampled and own. Its
-	 * close is called also when this fails. Errors: as source_open.
+	 * Open it, disabled. @source has its cpus; fill in what, period, nr_sampled, sampler and
+	 * own. Its close is called also when this fails. Errors: as source_open.
 	 */
 	int (*open)(struct source *source, const struct engine_options *options,
 		    struct fpl_err *err);
@@ -36,12 +36,16 @@ struct source_ops {
 	void (*close)(struct source *source);
 };
 
+/* The program that takes its samples: the kernel has a type of program for each. */
+enum sampler { SAMPLER_PERF, SAMPLER_TRACEPOINT, SAMPLER_KPROBE, SAMPLER_UPROBE, SAMPLER_COUNT };
+
 struct source {
 	const struct source_ops *ops; /* NULL: not open */
-	struct cpu_list cpus;	      /* owned: the online CPUs */
-	size_t nr_sampled;	      /* of them */
-	struct profile_source what;   /* that was asked for */
-	uint64_t period;	      /* in force, in the source's unit */
+	enum sampler sampler;
+	struct cpu_list cpus;	    /* owned: the online CPUs */
+	size_t nr_sampled;	    /* of them */
+	struct profile_source what; /* that was asked for */
+	uint64_t period;	    /* in force, in the source's unit */
 	bool is_second_best; /* cycles were wanted, but this machine has no counter for them */
 	/* Questions about the event's record, for the kernel side; NULL: it has no record. Owned by
 	 * its kind. */

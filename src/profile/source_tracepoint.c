@@ -125,6 +125,7 @@ static int tracepoint_open(struct source *source, const struct engine_options *o
 	if (point->fd < 0)
 		return fpl_fail(err, -EOPNOTSUPP, "%s: perf_event_open: %s", spec->name,
 				strerror(-point->fd));
+	source->sampler = SAMPLER_TRACEPOINT;
 	source->event = &point->event;
 	describe(source, spec, point->event.every);
 	return 0;

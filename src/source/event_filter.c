@@ -170,8 +170,8 @@ static void take_number(struct filter *filter, struct fpl_test *test)
 	if (is_negative)
 		test->value = -test->value;
 	/* a field of 4 bytes without a sign has -1 as 0xffffffff */
-	if (is_negative && test->kind == FPL_FIELD_UNSIGNED && test->size < 8)
-		test->value &= (1ull << 8 * test->size) - 1;
+	if (is_negative && test->field.kind == FPL_FIELD_UNSIGNED && test->field.size < 8)
+		test->value &= (1ull << 8 * test->field.size) - 1;
 	filter->at = end;
 }
 
@@ -220,10 +220,7 @@ static uint32_t parse_comparison(struct filter *filter)
 
 	if (!field)
 		return NOTHING;
-	node.test = (struct fpl_test){ .off = field->field.off,
-				       .size = field->field.size,
-				       .kind = field->field.kind,
-				       .op = FPL_TEST_NE };
+	node.test = (struct fpl_test){ .field = field->field, .op = FPL_TEST_NE };
 
 	bool is_text = field->field.kind >= FPL_FIELD_TEXT;
 

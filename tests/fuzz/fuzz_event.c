@@ -33,7 +33,7 @@ static void check_filter(const struct fpl_source *source)
 		abort();
 	for (uint32_t i = 0; i < source->nr_tests; i++) {
 		const struct fpl_test *test = &source->tests[i];
-		bool is_text = test->kind >= FPL_FIELD_TEXT;
+		bool is_text = test->field.kind >= FPL_FIELD_TEXT;
 
 		if ((test->yes < FPL_TEST_PASS &&
 		     (test->yes <= i || test->yes >= source->nr_tests)) ||
@@ -42,7 +42,7 @@ static void check_filter(const struct fpl_source *source)
 		if (is_text && (test->value >= FPL_TESTS_MAX ||
 				!memchr(source->texts[test->value], 0, FPL_TEST_TEXT)))
 			abort();
-		if (!is_text && (!test->size || test->size > 8))
+		if (!is_text && (!test->field.size || test->field.size > 8))
 			abort();
 	}
 }

@@ -98,6 +98,7 @@ static struct fpless_bpf *open_with(uint32_t flags, uint32_t unwind, uint32_t sn
 		.wakeup_bytes = 1 << 20,
 		.nr_stack_groups = 8192,
 		.pid_ns = pid_ns,
+		.nr_slots = 3, /* uprobes claim theirs */
 	};
 	return skel;
 }

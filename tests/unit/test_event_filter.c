@@ -39,8 +39,8 @@ static bool number_passes(const struct fpl_test *test, const struct record *reco
 {
 	uint64_t have = 0;
 
-	memcpy(&have, (const char *)record + test->off, test->size);
-	if (test->kind == FPL_FIELD_SIGNED && test->size == 4)
+	memcpy(&have, (const char *)record + test->field.off, test->field.size);
+	if (test->field.kind == FPL_FIELD_SIGNED && test->field.size == 4)
 		have = (uint64_t)(int64_t)(int32_t)have;
 	return event_compare(test, have);
 }
@@ -54,7 +54,7 @@ static bool text_passes(const struct fpl_test *test, const struct fpl_source *so
 				    .pattern = want,
 				    .is_plain = test->op != FPL_TEST_MATCH };
 
-	memcpy(have, (const char *)record + test->off, sizeof(record->comm));
+	memcpy(have, (const char *)record + test->field.off, sizeof(record->comm));
 	for (unsigned i = 0; i < MATCH_STEPS_MAX && !text_match_step(i, &match); i++)
 		;
 	/* as others match */
@@ -70,8 +70,9 @@ static bool passes(const struct fpl_source *source, const struct record *record)
 
 	while (at != FPL_TEST_PASS && at != FPL_TEST_FAIL) {
 		const struct fpl_test *test = &source->tests[at];
-		bool is_true = test->kind == FPL_FIELD_TEXT ? text_passes(test, source, record)
-							    : number_passes(test, record);
+		bool is_true = test->field.kind == FPL_FIELD_TEXT
+				       ? text_passes(test, source, record)
+				       : number_passes(test, record);
 		unsigned next = is_true ? test->yes : test->no;
 
 		assert_in_range(at, 0, source->nr_tests - 1);

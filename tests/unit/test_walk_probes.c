@@ -111,6 +111,7 @@ static void check_once(struct scene *s, struct fpl_memory *memory, uint64_t pc, 
 
 	s->walk.pc = pc;
 	s->walk.exact = 1;
+	s->walk.has_kernel_regs = 1;
 	s->walk.origin = FPL_ORIGIN_CFI;
 	s->walk.nr_frames = 0;
 	s->walk.is_probed = 0;

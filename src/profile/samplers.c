@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "profile/samplers.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "fpless.skel.h"
+#include "profile/preemption.h"
+
+/* The process has one, as it has one of libbpf's handlers. */
+static struct preemption preemption;
+
+static struct bpf_program *program_of(const struct fpless_bpf *skel, enum sampler sampler)
+{
+	switch (sampler) {
+	case SAMPLER_PERF:
+		return skel->progs.sample;
+	case SAMPLER_TRACEPOINT:
+		return skel->progs.sample_tracepoint;
+	case SAMPLER_KPROBE:
+		return skel->progs.sample_kprobe;
+	case SAMPLER_UPROBE:
+		return skel->progs.sample_uprobe;
+	default:
+		return NULL;
+	}
+}
+
+static bool is_needed(enum sampler sampler, const struct source *sources, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (sources[i].sampler == sampler)
+			return true;
+	return false;
+}
+
+int samplers_prepare(const struct source *sources, size_t nr, struct fpl_err *err)
+{
+	int code;
+
+	if (!is_needed(SAMPLER_UPROBE, sources, nr))
+		return 0;
+	code = preemption_find(&preemption, err);
+	return code ? code : preemption_prepare(&preemption, err);
+}
+
+int samplers_choose(struct fpless_bpf *skel, const struct source *sources, size_t nr)
+{
+	uint32_t nr_cpus = (uint32_t)libbpf_num_possible_cpus();
+	uint32_t nr_slots = 1;
+	bool has_record = false;
+	int code = 0;
+
+	/* a program is loaded only if the run needs it: verifying one takes 80 to 100 ms */
+	for (unsigned int i = 0; i < SAMPLER_COUNT; i++)
+		code |= bpf_program__set_autoload(program_of(skel, (enum sampler)i),
+						  is_needed((enum sampler)i, sources, nr));
+	for (size_t i = 0; i < nr; i++)
+		has_record |= sources[i].event != NULL;
+	if (is_needed(SAMPLER_UPROBE, sources, nr))
+		nr_slots = preemption_nr_slots(&preemption);
+	skel->rodata->config.nr_slots = nr_slots;
+	code |= bpf_map__set_autocreate(skel->maps.sources, has_record);
+	code |= bpf_map__set_max_entries(skel->maps.counters, nr_slots + 1);
+	code |= bpf_map__set_max_entries(skel->maps.scratch, nr_slots * nr_cpus);
+	code |= bpf_map__set_max_entries(skel->maps.snapshots, 2 * nr_slots * nr_cpus);
+	return code;
+}
+
+bool samplers_has(const struct fpless_bpf *skel, const struct bpf_program *program)
+{
+	for (unsigned int i = 0; i < SAMPLER_COUNT; i++)
+		if (program_of(skel, (enum sampler)i) == program)
+			return true;
+	return false;
+}
+
+int samplers_fd(const struct fpless_bpf *skel, enum sampler sampler)
+{
+	return bpf_program__fd(program_of(skel, sampler));
+}
+
+static void add(const struct fpl_counters *one, struct fpl_counters *all)
+{
+	all->fired += one->fired;
+	all->idle += one->idle;
+	all->filtered += one->filtered;
+	all->bpf_ns += one->bpf_ns;
+	all->sample_ns += one->sample_ns;
+	all->frames += one->frames;
+	all->snapshots += one->snapshots;
+	all->uretprobes += one->uretprobes;
+	all->life_lost += one->life_lost;
+	all->events_lost += one->events_lost;
+	all->deep_ns += one->deep_ns;
+	all->deep_walked += one->deep_walked;
+	all->deep_refused += one->deep_refused;
+	all->deep_cut += one->deep_cut;
+	all->texts_unread += one->texts_unread;
+	for (size_t i = 0; i < FPL_LOST_COUNT; i++)
+		all->lost[i] += one->lost[i];
+	for (size_t i = 0; i < FPL_FULL_COUNT; i++)
+		all->full[i] += one->full[i];
+}
+
+int samplers_counters(const struct fpless_bpf *skel, struct fpl_counters *ret)
+{
+	int nr_cpus = libbpf_num_possible_cpus();
+	AUTO_FREE struct fpl_counters *values =
+		nr_cpus > 0 ? calloc((size_t)nr_cpus, sizeof(*values)) : NULL;
+
+	if (!values)
+		return -ENOMEM;
+	*ret = (struct fpl_counters){ 0 };
+	for (uint32_t slot = 0; slot < bpf_map__max_entries(skel->maps.counters); slot++) {
+		int code = bpf_map_lookup_elem(bpf_map__fd(skel->maps.counters), &slot, values);
+
+		if (code)
+			return code;
+		for (int cpu = 0; cpu < nr_cpus; cpu++)
+			add(&values[cpu], ret);
+	}
+	return 0;
+}
+
+uint64_t samplers_run_cnt(const struct fpless_bpf *skel)
+{
+	uint64_t nr = 0;
+
+	for (unsigned int i = 0; i < SAMPLER_COUNT; i++) {
+		struct bpf_prog_info info = { 0 };
+		uint32_t size = sizeof(info);
+		int fd = samplers_fd(skel, (enum sampler)i);
+
+		if (fd >= 0 && !bpf_obj_get_info_by_fd(fd, &info, &size))
+			nr += info.run_cnt;
+	}
+	return nr;
+}
