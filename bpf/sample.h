@@ -146,7 +146,7 @@ static __always_inline int is_wanted_mode(int in_kernel)
 }
 
 /* Returns whether it was one of the targets. */
-static __always_inline int sample_take(const struct moment *moment, struct fpl_counters *count)
+static __always_inline int sample_take(struct moment *moment, struct fpl_counters *count)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u64 pid_tgid = current_pid_tgid(task);
@@ -182,6 +182,8 @@ static __always_inline int sample_take(const struct moment *moment, struct fpl_c
 	}
 	if (moment->event && !event_is_sampled(moment, s, count))
 		return 0;
+	if (moment->event && !moment->now_ns)
+		moment->now_ns = bpf_ktime_get_ns();
 	sample_begin(s, moment, start_ns, pid_tgid);
 
 	__u32 flags = (has_user ? 0 : FPL_SAMPLE_KTHREAD) | (in_kernel ? FPL_SAMPLE_KERNEL : 0);
@@ -208,21 +210,32 @@ static __always_inline int sample_take(const struct moment *moment, struct fpl_c
 	return 1;
 }
 
+/* Reading the clock costs an event that is refused as much as the refusal: one in so many is timed,
+ * and stands for the others. */
+#define EVENTS_PER_TIMED 16u
+
+static __always_inline int is_timed(const struct moment *moment, struct fpl_counters *count)
+{
+	return !moment->event || ++count->entered % EVENTS_PER_TIMED == 0;
+}
+
 /* Take a sample, and count it and its cost. */
 static __always_inline void sample_at(struct moment *moment)
 {
 	__u32 slot = moment->slot;
 	struct fpl_counters *count = bpf_map_lookup_elem(&counters, &slot);
+	__u64 ns;
+	int taken;
 
 	if (!count)
 		return;
 	count->fired++;
-	moment->now_ns = bpf_ktime_get_ns();
-
-	int taken = sample_take(moment, count);
-	__u64 ns = bpf_ktime_get_ns() - moment->now_ns;
-
-	count->bpf_ns += ns;
+	moment->now_ns = is_timed(moment, count) ? bpf_ktime_get_ns() : 0;
+	taken = sample_take(moment, count);
+	if (!moment->now_ns)
+		return;
+	ns = bpf_ktime_get_ns() - moment->now_ns;
 	if (taken)
 		count->sample_ns += ns;
+	count->bpf_ns += taken || !moment->event ? ns : EVENTS_PER_TIMED * ns;
 }

@@ -649,6 +649,7 @@ struct fpl_counters {
 	__u64 deep_refused; /* samples not walked beyond it: too many were that deep, the time was
 			       used up */
 	__u64 deep_cut;	    /* for which one walk took too long */
+	__u64 entered;	    /* events with a record, refused or not */
 	__u64 texts_unread; /* texts of events that could not be read: they pass no filter */
 	__u64 passed[FPL_SOURCES_MAX]; /* events that passed the filters, by source, where -c asks
 					*/
