@@ -42,7 +42,8 @@ enum arch_reg {
 #define ARCH_RED_ZONE 128u
 
 /* The call pushed it. */
-#define ARCH_RA_OFF (-8)
+#define ARCH_RA_OFF   (-8)
+#define ARCH_RA_BYTES 8u
 
 /* The frame pointer points to the caller's frame pointer; the return address follows it. */
 #define ARCH_FP_RA_OFF	8

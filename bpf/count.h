@@ -207,6 +207,7 @@ static __always_inline int stack_enter(struct fpl_stack *stack, const struct sta
 	stack->check = hash->lane[2];
 	stack->count = 1;
 	stack->weight = sample->weight;
+	stack->objects = sample->objects;
 	stack->nr_frames = nr;
 	stack->elided = sample->elided;
 	/* visible last, with all of the above */
@@ -236,9 +237,12 @@ WALK_GLOBAL int sample_count(struct fpl_scratch *s, struct fpl_counters *counted
 	if (place == STACK_THERE && stack) {
 		__sync_fetch_and_add(&stack->count, 1);
 		__sync_fetch_and_add(&stack->weight, s->sample.weight);
+		if (s->sample.objects)
+			__sync_fetch_and_add(&stack->objects, s->sample.objects);
 		/* two CPUs that race here may store the smaller number: harmless */
 		if (s->sample.elided > stack->elided)
 			stack->elided = s->sample.elided;
+		s->counted_id = stack->id;
 		event_send(&s->sample, stack->id, counted);
 		return 0;
 	}
@@ -249,6 +253,7 @@ WALK_GLOBAL int sample_count(struct fpl_scratch *s, struct fpl_counters *counted
 			return 0;
 		}
 		if (stack_enter(stack, &hash, nr, &s->sample)) {
+			s->counted_id = s->sample.id;
 			event_send(&s->sample, s->sample.id, counted);
 			return 0;
 		}
@@ -256,5 +261,7 @@ WALK_GLOBAL int sample_count(struct fpl_scratch *s, struct fpl_counters *counted
 	}
 	if (sample_send(s, 1))
 		counted->lost[place == STACK_FULL ? FPL_LOST_STACK_MAP_FULL : FPL_LOST_RING_FULL]++;
+	else
+		s->counted_id = s->sample.id;
 	return 0;
 }

@@ -12,6 +12,7 @@
 #include <linux/bpf_perf_event.h>
 #include <bpf/bpf_helpers.h>
 
+#include "bpf/heap.h"
 #include "bpf/moment.h"
 #include "bpf/sample.h"
 #include "bpf/slot.h"
@@ -83,6 +84,55 @@ int sample_uprobe(struct bpf_perf_event_data *ctx)
 			slot_give_back(moment.slot);
 		}
 	}
+	PREEMPTION_ON;
+	return 0;
+}
+
+/* A function that allocates is entered. */
+SEC("uprobe")
+int on_alloc(struct bpf_perf_event_data *ctx)
+{
+	__u32 slot;
+
+	PREEMPTION_OFF;
+	if (gate_is_open()) {
+		slot = slot_take();
+		if (slot) {
+			alloc_enter(ctx, slot);
+			slot_give_back(slot);
+		}
+	}
+	PREEMPTION_ON;
+	return 0;
+}
+
+/* A function that allocates returns. */
+SEC("uprobe")
+int sample_alloc(struct bpf_perf_event_data *ctx)
+{
+	struct moment moment = { .ctx = ctx, .interrupted = ctx, .is_alloc = 1 };
+	struct alloc_call *call;
+
+	PREEMPTION_OFF;
+	call = gate_is_open() ? alloc_leave(ctx) : 0;
+	if (call) {
+		moment.slot = slot_take();
+		if (moment.slot) {
+			alloc_sample(&moment, call);
+			slot_give_back(moment.slot);
+		}
+	}
+	PREEMPTION_ON;
+	return 0;
+}
+
+/* A function that frees memory is entered. */
+SEC("uprobe")
+int on_free_memory(struct bpf_perf_event_data *ctx)
+{
+	PREEMPTION_OFF;
+	if (gate_is_open())
+		alloc_free(ctx);
 	PREEMPTION_ON;
 	return 0;
 }

@@ -141,6 +141,10 @@ struct fpl_scratch {
 	__u32 nr_kept;			    /* user frames of a snapshot */
 	__u32 slot;
 	__u32 is_claimed; /* by a program: slot.h */
+	__u32 counted_id; /* of the record with the stack of the last sample; 0: it was lost */
+	struct {
+		__u64 addr, weight, objects;
+	} alloc; /* that is being sampled: heap.h */
 	struct {
 		__u64 pc, fp;
 		__u32 is_64bit; /* 0: no user registers, or those of 32-bit code */

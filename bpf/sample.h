@@ -42,7 +42,10 @@ static __always_inline void sample_begin(struct fpl_scratch *s, const struct mom
 	sample->header.time_ns = moment->now_ns;
 	sample->gen = 0;
 	sample->start_ns = start_ns;
-	sample->weight = moment->event ? event_weight(moment) : source_weight(moment->source);
+	sample->weight = moment->is_alloc ? s->alloc.weight
+			 : moment->event  ? event_weight(moment)
+					  : source_weight(moment->source);
+	sample->objects = moment->is_alloc ? s->alloc.objects : 0;
 	sample->tgid = pid_tgid >> 32;
 	sample->tid = (__u32)pid_tgid;
 	sample->cpu = bpf_get_smp_processor_id();

@@ -82,7 +82,8 @@ enum fpl_lost { FPL_LOST_LIST(X) FPL_LOST_COUNT };
 #define FPL_FULL_LIST(X) \
 	X(PROCS,   procs)    \
 	X(MAPSETS, mapsets)  \
-	X(TARGETS, targets)
+	X(TARGETS, targets)  \
+	X(LIVE,    live)
 
 #define X(name, map) FPL_FULL_##name,
 enum fpl_full { FPL_FULL_LIST(X) FPL_FULL_COUNT };
@@ -339,7 +340,8 @@ struct fpl_stack {     /* one distinct (process, comm, stack, stop) */
 	__u32 nr_frames;
 	__u32 elided; /* the largest number of frames that FPL_FRAME_GAP stood for in a sample of
 			 this stack */
-	__u32 _pad[3];
+	__u32 _pad;
+	__u64 objects; /* sum over the samples */
 };
 _Static_assert(sizeof(struct fpl_stack) == 64, "one cache line");
 
@@ -379,10 +381,11 @@ struct fpl_sample {
 	struct fpl_record_header header;
 	__u64 gen; /* of the process's image; 0: unknown */
 	__u64 start_ns;
-	__u64 weight; /* of one sample */
-	__u64 cgroup; /* id in the v2 hierarchy; 0 without FPL_CONFIG_BY_CGROUP */
-	__u32 id;     /* stack id, unique in the run */
-	__u32 count;  /* 1: shown by this record alone; 0: counted in `stacks` under id */
+	__u64 weight;  /* of one sample */
+	__u64 objects; /* that it stands for, in 1 / FPL_OBJECT; 0: its source counts none */
+	__u64 cgroup;  /* id in the v2 hierarchy; 0 without FPL_CONFIG_BY_CGROUP */
+	__u32 id;      /* stack id, unique in the run */
+	__u32 count;   /* 1: shown by this record alone; 0: counted in `stacks` under id */
 	__u32 tgid;
 	__u32 tid;
 	__u32 cpu;
@@ -401,9 +404,10 @@ struct fpl_sample {
 	 * __u64 key[nr_key]: what fpl_source.key asks for, a number or a text with zeros behind
 	 * it. A text that could not be read is empty, and FPL_KEY_UNREAD is its last word. */
 };
-_Static_assert(sizeof(struct fpl_sample) == 104, "fpl_sample is ring ABI");
+_Static_assert(sizeof(struct fpl_sample) == 112, "fpl_sample is ring ABI");
 
 #define FPL_KEY_UNREAD 1ull
+#define FPL_OBJECT     1024u /* one object of fpl_sample.objects */
 
 /*
  * Registers by DWARF number, and the copy of the stack that follows them. They belong to the leaf
@@ -603,10 +607,35 @@ struct fpl_source {
 	__u32 nr_tests;
 	struct fpl_field weight; /* a sample weighs this; below zero nothing; FPL_FIELD_NONE: one */
 	struct fpl_field key;	 /* separates stacks; FPL_FIELD_NONE: nothing does */
+	__u64 stride;		 /* of allocations: bytes to a sampled one (bpf/heap.h) */
 	struct fpl_test tests[FPL_TESTS_MAX];
 	char texts[FPL_TESTS_MAX][FPL_TEST_TEXT];
 };
-_Static_assert(sizeof(struct fpl_source) == 1440, "fpl_source is map ABI");
+_Static_assert(sizeof(struct fpl_source) == 1448, "fpl_source is map ABI");
+
+/* Kinds of probed functions: bits 8 to 15 of a link's cookie, whose lower ones are the source. */
+enum fpl_alloc {
+	FPL_ALLOC_SIZE,	   /* malloc(size) */
+	FPL_ALLOC_COUNT,   /* calloc(count, size) */
+	FPL_ALLOC_AGAIN,   /* realloc(addr, size) */
+	FPL_ALLOC_ALIGNED, /* aligned_alloc(alignment, size), memalign */
+	FPL_ALLOC_STORED,  /* posix_memalign(&addr, alignment, size), which returns an errno */
+};
+
+/* Key and value of the hash map `live`: a sampled allocation that was not freed. */
+struct fpl_live_key {
+	__u64 addr;
+	__u32 tgid; /* as the kernel numbers it */
+	__u32 _pad;
+};
+
+struct fpl_live {
+	__u64 time_ns; /* as in fpl_record_header */
+	__u64 weight, objects;
+	__u32 id; /* of the record with its stack */
+	__u32 _pad;
+};
+_Static_assert(sizeof(struct fpl_live) == 32, "fpl_live is map ABI");
 
 /* Value of the hash maps `targets`, by tgid, and `threads`, by tid. */
 #define FPL_TARGET_ACTIVE  1u /* its samples pass the filter */
@@ -635,22 +664,24 @@ struct fpl_counters {
 	__u64 fired;
 	__u64 idle;
 	__u64 filtered;
-	__u64 bpf_ns;	    /* in the program, all runs */
-	__u64 sample_ns;    /* ns of sample time in runs that were neither idle nor filtered */
-	__u64 frames;	    /* user and kernel frames found in those runs */
-	__u64 snapshots;    /* sent */
-	__u64 uretprobes;   /* samples with a function under a return probe on the stack */
-	__u64 life_lost;    /* life records lost, ring full: rescan /proc when it grows */
-	__u64 events_lost;  /* counted samples whose time was lost because the ring was full */
-	__u64 lost[8];	    /* by enum fpl_lost */
-	__u64 full[4];	    /* entries that found no room, by enum fpl_full */
-	__u64 deep_ns;	    /* part of sample_ns spent on frames beyond config.max_depth */
-	__u64 deep_walked;  /* samples walked beyond max_depth, complete or not */
-	__u64 deep_refused; /* samples not walked beyond it: too many were that deep, the time was
-			       used up */
-	__u64 deep_cut;	    /* for which one walk took too long */
-	__u64 entered;	    /* events with a record, refused or not */
-	__u64 texts_unread; /* texts of events that could not be read: they pass no filter */
+	__u64 bpf_ns;	     /* in the program, all runs */
+	__u64 sample_ns;     /* ns of sample time in runs that were neither idle nor filtered */
+	__u64 frames;	     /* user and kernel frames found in those runs */
+	__u64 snapshots;     /* sent */
+	__u64 uretprobes;    /* samples with a function under a return probe on the stack */
+	__u64 life_lost;     /* life records lost, ring full: rescan /proc when it grows */
+	__u64 events_lost;   /* counted samples whose time was lost because the ring was full */
+	__u64 lost[8];	     /* by enum fpl_lost */
+	__u64 full[4];	     /* entries that found no room, by enum fpl_full */
+	__u64 deep_ns;	     /* part of sample_ns spent on frames beyond config.max_depth */
+	__u64 deep_walked;   /* samples walked beyond max_depth, complete or not */
+	__u64 deep_refused;  /* samples not walked beyond it: too many were that deep, the time was
+				used up */
+	__u64 deep_cut;	     /* for which one walk took too long */
+	__u64 entered;	     /* events with a record, refused or not */
+	__u64 stratum_at;    /* heap.h: allocated bytes of the stratum so far, */
+	__u64 stratum_point; /* and its sampled one */
+	__u64 texts_unread;  /* texts of events that could not be read: they pass no filter */
 	__u64 passed[FPL_SOURCES_MAX]; /* events that passed the filters, by source, where -c asks
 					*/
 };

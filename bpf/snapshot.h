@@ -396,6 +396,7 @@ WALK_GLOBAL int snapshot_send(struct fpl_scratch *s, __u32 type, __u32 nr_user, 
 		flags = ring_wakeup();
 	if (bpf_ringbuf_output(&ring, to->bytes, size, flags))
 		return -1;
+	s->counted_id = id;
 	if (type == FPL_RECORD_SNAPSHOT && !to->shared.size) {
 		to->id = id;
 		last->id = 0;

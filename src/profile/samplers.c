@@ -24,6 +24,8 @@ static struct bpf_program *program_of(const struct fpless_bpf *skel, enum sample
 		return skel->progs.sample_kprobe;
 	case SAMPLER_UPROBE:
 		return skel->progs.sample_uprobe;
+	case SAMPLER_ALLOC:
+		return skel->progs.sample_alloc;
 	default:
 		return NULL;
 	}
@@ -37,11 +39,16 @@ static bool is_needed(enum sampler sampler, const struct source *sources, size_t
 	return false;
 }
 
+static bool has_uprobes(const struct source *sources, size_t nr)
+{
+	return is_needed(SAMPLER_UPROBE, sources, nr) || is_needed(SAMPLER_ALLOC, sources, nr);
+}
+
 int samplers_prepare(const struct source *sources, size_t nr, struct fpl_err *err)
 {
 	int code;
 
-	if (!is_needed(SAMPLER_UPROBE, sources, nr))
+	if (!has_uprobes(sources, nr))
 		return 0;
 	code = preemption_find(&preemption, err);
 	return code ? code : preemption_prepare(&preemption, err);
@@ -51,16 +58,20 @@ int samplers_choose(struct fpless_bpf *skel, const struct source *sources, size_
 {
 	uint32_t nr_cpus = (uint32_t)libbpf_num_possible_cpus();
 	uint32_t nr_slots = 1;
-	bool has_record = false;
+	bool has_record = false, has_heap = is_needed(SAMPLER_ALLOC, sources, nr);
 	int code = 0;
 
 	/* a program is loaded only if the run needs it: verifying one takes 80 to 100 ms */
 	for (unsigned int i = 0; i < SAMPLER_COUNT; i++)
 		code |= bpf_program__set_autoload(program_of(skel, (enum sampler)i),
 						  is_needed((enum sampler)i, sources, nr));
+	code |= bpf_program__set_autoload(skel->progs.on_alloc, has_heap);
+	code |= bpf_program__set_autoload(skel->progs.on_free_memory, has_heap);
+	code |= bpf_map__set_autocreate(skel->maps.alloc_calls, has_heap);
+	code |= bpf_map__set_autocreate(skel->maps.live, has_heap);
 	for (size_t i = 0; i < nr; i++)
 		has_record |= sources[i].event != NULL;
-	if (is_needed(SAMPLER_UPROBE, sources, nr))
+	if (has_uprobes(sources, nr))
 		nr_slots = preemption_nr_slots(&preemption);
 	skel->rodata->config.nr_slots = nr_slots;
 	code |= bpf_map__set_autocreate(skel->maps.sources, has_record);
@@ -75,12 +86,22 @@ bool samplers_has(const struct fpless_bpf *skel, const struct bpf_program *progr
 	for (unsigned int i = 0; i < SAMPLER_COUNT; i++)
 		if (program_of(skel, (enum sampler)i) == program)
 			return true;
-	return false;
+	return program == skel->progs.on_alloc || program == skel->progs.on_free_memory;
 }
 
 int samplers_fd(const struct fpless_bpf *skel, enum sampler sampler)
 {
 	return bpf_program__fd(program_of(skel, sampler));
+}
+
+int samplers_alloc_fd(const struct fpless_bpf *skel)
+{
+	return bpf_program__fd(skel->progs.on_alloc);
+}
+
+int samplers_free_fd(const struct fpless_bpf *skel)
+{
+	return bpf_program__fd(skel->progs.on_free_memory);
 }
 
 static void add(const struct fpl_counters *one, struct fpl_counters *all)

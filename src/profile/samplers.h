@@ -32,6 +32,11 @@ bool samplers_has(const struct fpless_bpf *skel, const struct bpf_program *progr
 
 int samplers_fd(const struct fpless_bpf *skel, enum sampler sampler);
 
+/* The programs for the entry of functions that allocate and of those that free, with SAMPLER_ALLOC
+ * for the return of the former. Links to the former two have enum fpl_alloc in their cookie. */
+int samplers_alloc_fd(const struct fpless_bpf *skel);
+int samplers_free_fd(const struct fpless_bpf *skel);
+
 /* Sums over all CPUs and slots. */
 FPL_MUST_CHECK int samplers_counters(const struct fpless_bpf *skel, struct fpl_counters *ret);
 

@@ -37,7 +37,14 @@ struct source_ops {
 };
 
 /* The program that takes its samples: the kernel has a type of program for each. */
-enum sampler { SAMPLER_PERF, SAMPLER_TRACEPOINT, SAMPLER_KPROBE, SAMPLER_UPROBE, SAMPLER_COUNT };
+enum sampler {
+	SAMPLER_PERF,
+	SAMPLER_TRACEPOINT,
+	SAMPLER_KPROBE,
+	SAMPLER_UPROBE,
+	SAMPLER_ALLOC, /* at the return of functions that allocate */
+	SAMPLER_COUNT
+};
 
 struct source {
 	const struct source_ops *ops; /* NULL: not open */

@@ -25,6 +25,7 @@
 #include "fpless.skel.h"
 #include "profile/preemption.h"
 #include "profile/samplers.h"
+#include "tests/root/uprobe_rig.h"
 
 #define NR_THREADS 8u
 
@@ -41,36 +42,6 @@ static void *call_often(void *arg)
 	for (uint64_t i = 0; i < nr_calls; i++)
 		probed(i);
 	return arg;
-}
-
-static int open_uprobe(void)
-{
-	uint32_t type = 0;
-	FILE *file = fopen("/sys/bus/event_source/devices/uprobe/type", "r");
-	FILE *maps = fopen("/proc/self/maps", "r");
-	uint64_t start = 0, end, off = 0, at = (uint64_t)(uintptr_t)probed;
-	char line[512];
-
-	if (!file)
-		return -1;
-	assert_int_equal(fscanf(file, "%u", &type), 1);
-	fclose(file);
-	assert_non_null(maps);
-	while (fgets(line, sizeof(line), maps))
-		if (sscanf(line, "%lx-%lx %*s %lx", &start, &end, &off) == 3 && at >= start &&
-		    at < end)
-			break;
-	fclose(maps);
-
-	struct perf_event_attr attr = {
-		.size = sizeof(attr),
-		.type = type,
-		.sample_period = 1,
-		.config1 = (uint64_t)(uintptr_t) "/proc/self/exe",
-		.config2 = at - start + off,
-	};
-
-	return (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
 static int open_clock(int cpu)
@@ -112,15 +83,6 @@ static struct fpless_bpf *load_for(const struct source *sources, size_t nr, uint
 	return skel;
 }
 
-static int attach(const struct fpless_bpf *skel, enum sampler sampler, int event, uint64_t source)
-{
-	LIBBPF_OPTS(bpf_link_create_opts, opts, .perf_event.bpf_cookie = source);
-	int link = bpf_link_create(samplers_fd(skel, sampler), event, BPF_PERF_EVENT, &opts);
-
-	assert_true(link >= 0);
-	return link;
-}
-
 static void call_in_threads(void)
 {
 	pthread_t threads[NR_THREADS];
@@ -131,40 +93,12 @@ static void call_in_threads(void)
 		pthread_join(threads[i], NULL);
 }
 
-/* Sum of the counts of all stacks. */
-static uint64_t counted(const struct fpless_bpf *skel)
-{
-	uint64_t nr = 0;
-
-	for (uint32_t at = 0; at < bpf_map__max_entries(skel->maps.stacks); at++) {
-		struct fpl_stack_group group;
-
-		assert_int_equal(bpf_map_lookup_elem(bpf_map__fd(skel->maps.stacks), &at, &group),
-				 0);
-		for (size_t i = 0; i < FPL_STACKS_IN_GROUP; i++)
-			nr += group.stacks[i].id ? group.stacks[i].count : 0;
-	}
-	return nr;
-}
-
-/* ring_buffer_sample_fn */
-static int add_record(void *ctx, void *data, size_t size)
-{
-	const struct fpl_sample *sample = data;
-	uint64_t *nr = ctx;
-
-	(void)size;
-	if (sample->header.type == FPL_RECORD_STACK || sample->header.type == FPL_RECORD_SNAPSHOT)
-		*nr += sample->count;
-	return 0;
-}
-
 #define FILES_MAX 130
 
 struct rig {
 	struct fpless_bpf *skel;
 	struct ring_buffer *ring;
-	uint64_t nr_records;
+	struct uprobe_sums records;
 	uint32_t nr_slots;
 	int files[FILES_MAX], nr_files; /* events and links */
 };
@@ -184,25 +118,25 @@ static void begin(struct rig *rig, uint32_t nr_slots)
 		{ .sampler = SAMPLER_UPROBE, .event = &all_of_them },
 	};
 	uint32_t number = 1;
-	int uprobe = open_uprobe();
+	int uprobe = uprobe_rig_open((const void *)(uintptr_t)probed, false);
 
 	*rig = (struct rig){ .nr_slots = nr_slots };
 	rig->skel = load_for(sources, 2, nr_slots);
-	rig->ring = ring_buffer__new(bpf_map__fd(rig->skel->maps.ring), add_record,
-				     &rig->nr_records, NULL);
+	rig->ring = ring_buffer__new(bpf_map__fd(rig->skel->maps.ring), uprobe_rig_add_record,
+				     &rig->records, NULL);
 	assert_non_null(rig->ring);
 	assert_int_equal(bpf_map_update_elem(bpf_map__fd(rig->skel->maps.sources), &number,
 					     &all_of_them, BPF_ANY),
 			 0);
 	keep(rig, uprobe);
-	keep(rig, attach(rig->skel, SAMPLER_UPROBE, uprobe, number));
+	keep(rig, uprobe_rig_attach(samplers_fd(rig->skel, SAMPLER_UPROBE), uprobe, number));
 	for (int cpu = 0; cpu < libbpf_num_possible_cpus() && cpu < 60; cpu++) {
 		int event = open_clock(cpu);
 
 		if (event < 0)
 			continue; /* the CPU is not online */
 		keep(rig, event);
-		keep(rig, attach(rig->skel, SAMPLER_PERF, event, 0));
+		keep(rig, uprobe_rig_attach(samplers_fd(rig->skel, SAMPLER_PERF), event, 0));
 	}
 	rig->skel->bss->gate = 1;
 }
@@ -254,8 +188,8 @@ static void run(uint32_t nr_slots)
 	assert_true(count.fired > fired);
 	for (size_t i = 0; i < FPL_LOST_COUNT; i++)
 		lost += count.lost[i];
-	assert_int_equal(count.fired,
-			 counted(rig.skel) + rig.nr_records + count.idle + count.filtered + lost);
+	assert_int_equal(count.fired, uprobe_rig_stacks(rig.skel).count + rig.records.count +
+					      count.idle + count.filtered + lost);
 	if (nr_slots == 2)
 		assert_int_equal(without_slot, 0);
 	ring_buffer__free(rig.ring);

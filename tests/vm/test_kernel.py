@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""usage: test_kernel.py SERIES FPLESS FIXTURES EXPECTATIONS SEQUENCE PROGRAMS_TEST UPROBE_TEST
+"""usage: test_kernel.py SERIES FPLESS FIXTURES EXPECTATIONS SEQUENCE PROGRAMS_TEST UPROBE_TEST HEAP_TEST
 
 Boots a kernel of Debian under qemu and has fpless profile the programs with known stacks there, and
 programs of this machine; and a cgroup has its share there. The stacks are judged here, by the code that judges those of the running
@@ -31,7 +31,7 @@ HOST_SHORTER = 4  # of the time on the running kernel, whose own tests take all 
 COMPLETE_STOPS = {"outermost", "exiting", "execing", "no_user_regs"}
 VERIFIED_MAX = 100000  # instructions: decision 0005
 FP_DEPTH = 50  # perf_event_max_stack for compare; nobody else samples in a guest
-UPROBE_CALLS = "1000"  # of each thread
+UPROBE_CALLS, HEAP_OPERATIONS = "1000", "500"  # of each thread
 CONFIGS = ["filters and labels"]  # with both walks: the most there can be to verify: profile's and compare's
 
 
@@ -80,10 +80,10 @@ class GuestRun:
 
 
 class Test:
-    def __init__(self, fpless, fixtures, expectations, sequence, programs_test, uprobe_test):
+    def __init__(self, fpless, fixtures, expectations, sequence, programs_test, uprobe_test, heap_test):
         self.fpless, self.sequence = os.path.realpath(fpless), os.path.realpath(sequence)
         self.fixtures, self.programs_test = os.path.realpath(fixtures), programs_test
-        self.uprobe_test = uprobe_test
+        self.uprobe_test, self.heap_test = uprobe_test, heap_test
         self.expectations = expectations
         known = {options: [programs.for_guest(program) for program in members]
                  for options, members in self.known("/tmp").items()}
@@ -105,7 +105,8 @@ class Test:
         archive = guest.base_archive()
         for tool in ("cut", "paste"):
             archive.program(shutil.which(tool))
-        for program in (self.fpless, self.sequence, self.programs_test, self.uprobe_test):
+        for program in (self.fpless, self.sequence, self.programs_test, self.uprobe_test,
+                        self.heap_test):
             archive.program(os.path.realpath(program))
         for entry in os.scandir(self.fixtures):
             if entry.is_file():
@@ -128,7 +129,9 @@ class Test:
                  + shlex.join([os.path.realpath(self.programs_test), *CONFIGS])
                  + " > /out/verified 2>&1; echo $? >> /out/verified",
                  shlex.join([os.path.realpath(self.uprobe_test), UPROBE_CALLS])
-                 + " > /out/uprobe 2>&1; echo $? >> /out/uprobe"]
+                 + " > /out/uprobe 2>&1; echo $? >> /out/uprobe",
+                 shlex.join([os.path.realpath(self.heap_test), HEAP_OPERATIONS])
+                 + " > /out/heap 2>&1; echo $? >> /out/heap"]
         lines += [run.script(self.fpless, self.sequence) for run in self.runs] + [self.cgroup.script()]
         words = [self.fpless, "compare", "-F", str(HZ), "--json", "--",
                  os.path.join(self.fixtures, "frames"), "1500", "200"]
@@ -248,24 +251,28 @@ def instructions(out):
     return [] if told and lines[-1] == "0" else ["programs: " + line for line in lines]
 
 
-def uprobes(out):
-    """Prints how calls of a probed function were counted; the test there has judged it."""
-    with open(os.path.join(out, "uprobe"), encoding="utf-8") as file:
-        lines = file.read().splitlines()
-    told = [line for line in lines if "runs by the uprobe" in line]
-    for line in told:
-        print(" ", line)
-    return [] if len(told) == 1 and lines[-1] == "0" else ["uprobes: " + line for line in lines]
+def probes(out):
+    """Prints how calls of probed functions were counted; the tests there have judged it."""
+    faults = []
+    for name, what in ("uprobe", "runs by the uprobe"), ("heap", "bytes"):
+        with open(os.path.join(out, name), encoding="utf-8") as file:
+            lines = file.read().splitlines()
+        told = [line for line in lines if what in line]
+        for line in told:
+            print(" ", line)
+        if not told or lines[-1] != "0":
+            faults += [f"{name}: {line}" for line in lines]
+    return faults
 
 
 def main():
-    series, test = sys.argv[1], Test(*sys.argv[2:8])
+    series, test = sys.argv[1], Test(*sys.argv[2:9])
     kernel = boot.kernel_or_skip(series)
     out = tempfile.mkdtemp(prefix="fpless-vm-")
     try:
         done = boot.boot(kernel, test.archive(), test.script(), out)
         print(f"Linux {kernel}: {done}")
-        faults = instructions(out) + uprobes(out)
+        faults = instructions(out) + probes(out)
         for run in test.runs:
             print(f"run {run.name}:")
             wrong = run.read(out)
