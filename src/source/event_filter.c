@@ -82,6 +82,17 @@ static size_t word_length(const char *at)
 	return len;
 }
 
+/* A field's name: a word, or str(WORD). */
+static size_t field_length(const char *at)
+{
+	size_t len = word_length(at), inner;
+
+	if (len != strlen("str") || strncmp(at, "str(", strlen("str(")) != 0)
+		return len;
+	inner = word_length(at + strlen("str("));
+	return at[strlen("str(") + inner] == ')' ? strlen("str()") + inner : len;
+}
+
 /* The names of all fields that can be compared, in @text. */
 static void list_fields(const struct event_format *format, char *text, size_t size)
 {
@@ -101,7 +112,7 @@ static const struct event_field *take_field(struct filter *filter)
 
 	skip_blanks(filter);
 
-	size_t len = word_length(filter->at);
+	size_t len = field_length(filter->at);
 
 	if (!len) {
 		fail(filter, *filter->at ? "expected a field, not \"%.20s\"" : "expected a field%s",

@@ -5,6 +5,7 @@
  *
  *   FIELD == != < <= > >= & NUMBER     FIELD == != ~ !~ "TEXT"     FIELD: it is not 0
  *
+ * FIELD is a word, or str(WORD): the text at the address in that field.
  * Numbers are decimal, 0x, 0, and negative; texts stand in quotes, or are a word. ~ takes * and ?.
  */
 #pragma once

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fields of a tracepoint's record, from the text of its format file in tracefs. */
+/* The fields of an event's record: of a tracepoint's, from the text of its format file in tracefs;
+ * source/probe_fields.h has those of probes. */
 #pragma once
 
 #include <stddef.h>
@@ -11,7 +12,8 @@
 #define EVENT_FIELDS_MAX 128u /* the kernel's largest record has some 60 */
 
 struct event_field {
-	const char *type, *name; /* in event_format.text; type with its stars and brackets */
+	const char *type, *name; /* in event_format.text, or static; type with its stars and
+				    brackets; of a probe its operand */
 	struct fpl_field field;	 /* kind FPL_FIELD_NONE: neither a number nor a text */
 };
 
