@@ -25,7 +25,7 @@ refuse() {
 }
 
 # What symbolize/ reads is hostile, so workers alone read: others know what an answer holds.
-answers='symbolize/(code_file|code_table|listing|symbol_place)\.h'
+answers='symbolize/(code_file|code_table|listing|probe_sites|symbol_place)\.h'
 readers='src/parse/(worker[a-z_]*\.c|file_cache\.h|coverage\.[ch]|examination\.c):'
 if [ -d src/parse ]; then
 	refuse src/parse "$answers, but for workers" "$(grep -rnE --include='*.[ch]' 'include "symbolize/' src/parse |

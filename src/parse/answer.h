@@ -12,6 +12,7 @@
 #include "parse/examination.h"
 #include "parse/message.h"
 #include "symbolize/listing.h"
+#include "symbolize/probe_sites.h"
 #include "symbolize/symbol_place.h"
 #include "unwind/table.h"
 
@@ -63,6 +64,10 @@ FPL_MUST_CHECK int answer_code(struct answer_reader *reader, struct code_table *
 /* Checked (examination_check()). */
 FPL_MUST_CHECK int answer_examination(struct answer_reader *reader, struct examination *ret,
 				      struct fpl_err *err);
+
+/* Checked (probe_sites_check()). @ret: the caller ends it by probe_sites_fini(). */
+FPL_MUST_CHECK int answer_probes(struct answer_reader *reader, struct probe_sites *ret,
+				 struct fpl_err *err);
 
 /* For the readers themselves: @what came makes no sense. */
 int answer_refuse(const struct answer_reader *reader, struct fpl_err *err, const char *what);

@@ -43,6 +43,8 @@ static const struct {
 	[PARSE_NAMES_DIGEST] = { 2 * NS_PER_S, 10 * NS_PER_S },
 	[PARSE_CRC] = { 2 * NS_PER_S, 30 * NS_PER_S },
 	[PARSE_LISTING] = { 10 * NS_PER_S, 60 * NS_PER_S },
+	[PARSE_FUNCTION] = { 10 * NS_PER_S, 60 * NS_PER_S },
+	[PARSE_PROBES] = { 2 * NS_PER_S, 10 * NS_PER_S },
 };
 
 /* CPU time of the worker; 0 once it has gone. */
@@ -397,6 +399,7 @@ static int send_request(struct parse_client *client, const struct question *ques
 		.nr_vaddrs = (uint32_t)question->nr_vaddrs,
 		.code_bytes = question->code_bytes,
 		.own_pid = question->own_pid,
+		.text_size = question->text ? (uint32_t)strlen(question->text) : 0,
 	};
 
 	if (find_key(client, question, &request.key))
@@ -407,9 +410,10 @@ static int send_request(struct parse_client *client, const struct question *ques
 
 	int code = send_all(client, file->path, request.name_size);
 
-	return code ? code
-		    : send_all(client, question->vaddrs,
-			       question->nr_vaddrs * sizeof(*question->vaddrs));
+	if (!code)
+		code = send_all(client, question->vaddrs,
+				question->nr_vaddrs * sizeof(*question->vaddrs));
+	return code ? code : send_all(client, question->text, request.text_size);
 }
 
 static int read_code(struct answer_reader *reader, const struct question *question,
@@ -440,6 +444,9 @@ static int read_rest(struct answer_reader *reader, const struct question *questi
 		return answer_lines(reader, question->nr_vaddrs, question->ret, err);
 	case PARSE_LISTING:
 		return answer_listing(reader, question->vaddrs[0], question->ret, err);
+	case PARSE_FUNCTION:
+	case PARSE_PROBES:
+		return answer_probes(reader, question->ret, err);
 	case PARSE_FRAMES:
 		return answer_frames(reader, question->nr_vaddrs, question->ret, err);
 	case PARSE_PERF_MAP:
@@ -508,6 +515,9 @@ int client_ask(struct parse_client *client, const struct question *question, str
 	if (question->nr_vaddrs > PARSE_VADDRS_MAX)
 		return fpl_fail(err, -E2BIG, "%s: more than %u addresses", question->file->path,
 				PARSE_VADDRS_MAX);
+	if (question->text && strlen(question->text) > PARSE_NAME_TEXT_MAX)
+		return fpl_fail(err, -E2BIG, "%s: a name of more than %u bytes",
+				question->file->path, PARSE_NAME_TEXT_MAX);
 	for (int i = 0; i < TRIES && code == -EOWNERDEAD && (i == 0 || client->was_killed); i++)
 		code = ask_once(client, question, &own);
 	if (code == -EOWNERDEAD && client->was_killed)

@@ -19,6 +19,7 @@
 #include "symbolize/code_file.h"
 #include "symbolize/code_table.h"
 #include "symbolize/listing.h"
+#include "symbolize/probe_sites.h"
 #include "symbolize/symbol_place.h"
 #include "unwind/table.h"
 
@@ -161,3 +162,12 @@ FPL_MUST_CHECK int client_jitdump(struct parse_client *client, const struct clie
 /* examine(). At most 20 s of CPU. */
 FPL_MUST_CHECK int client_examine(struct parse_client *client, const struct client_file *file,
 				  struct examination *ret, struct fpl_err *err);
+
+/*
+ * probe_sites_find() and probe_sites_read_notes(). @name: at most 1,023 bytes. @ret: the caller
+ * ends it by probe_sites_fini(). At most 10 s of CPU, and 2 s.
+ */
+FPL_MUST_CHECK int client_function(struct parse_client *client, const struct client_file *file,
+				   const char *name, struct probe_sites *ret, struct fpl_err *err);
+FPL_MUST_CHECK int client_probes(struct parse_client *client, const struct client_file *file,
+				 struct probe_sites *ret, struct fpl_err *err);

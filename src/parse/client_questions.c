@@ -389,3 +389,21 @@ int client_examine(struct parse_client *client, const struct client_file *file,
 
 	return client_ask(client, &question, err);
 }
+
+int client_function(struct parse_client *client, const struct client_file *file, const char *name,
+		    struct probe_sites *ret, struct fpl_err *err)
+{
+	const struct question question = {
+		.file = file, .op = PARSE_FUNCTION, .text = name, .ret = ret
+	};
+
+	return client_ask(client, &question, err);
+}
+
+int client_probes(struct parse_client *client, const struct client_file *file,
+		  struct probe_sites *ret, struct fpl_err *err)
+{
+	const struct question question = { .file = file, .op = PARSE_PROBES, .ret = ret };
+
+	return client_ask(client, &question, err);
+}

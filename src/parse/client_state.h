@@ -47,6 +47,7 @@ struct question {
 	uint32_t flags;		/* PARSE_* */
 	const uint64_t *vaddrs; /* borrowed [nr_vaddrs] */
 	size_t nr_vaddrs;
+	const char *text; /* of FUNCTION, borrowed; NULL: none */
 	uint64_t code_bytes;
 	uint32_t own_pid;
 	void *ret;			      /* filled by the answer; its type depends on op */

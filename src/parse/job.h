@@ -9,7 +9,8 @@ struct job {
 	int sock;
 	struct parse_request request;
 	char name[PARSE_NAME_MAX + 1];
-	uint64_t *vaddrs;		    /* owned [request.nr_vaddrs] */
+	uint64_t *vaddrs; /* owned [request.nr_vaddrs] */
+	char text[PARSE_NAME_TEXT_MAX + 1];
 	struct reading *reading;	    /* owned: the file, and what was made of it */
 	struct elf_file *elf, *debug, *alt; /* borrowed from there; debug and alt may be NULL */
 	int fd;				    /* owned: what is no ELF file; else -1 */
@@ -56,3 +57,6 @@ void job_read_functions(struct reading *reading);
 
 /* Answer PARSE_PERF_MAP and PARSE_JITDUMP. */
 FPL_MUST_CHECK int job_code(struct job *job);
+
+/* Answer PARSE_FUNCTION and PARSE_PROBES. */
+FPL_MUST_CHECK int job_probes(struct job *job);

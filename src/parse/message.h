@@ -6,7 +6,7 @@
  *
  * A request is struct parse_request with the descriptors of the file, of its debug file if
  * PARSE_HAS_DEBUG is set, and of that one's supplement if PARSE_HAS_ALT is; the file's name;
- * nr_vaddrs addresses.
+ * nr_vaddrs addresses; text_size bytes of a name.
  *
  * An answer is struct parse_answer; the text of the error; where code is 0 what was asked for:
  *
@@ -21,6 +21,7 @@
  * - LINES: struct parse_lines, a struct symbol_chain per address, the struct parse_line, the text
  * - PERF_MAP, JITDUMP: struct parse_code, the entries, the segments, the names
  * - LISTING: struct parse_listing, a struct parse_insn for each instruction, the text
+ * - FUNCTION, PROBES: struct parse_probes, the struct probe_site, the text
  */
 #pragma once
 
@@ -34,6 +35,7 @@
 #include "symbolize/code_file.h"
 #include "symbolize/code_table.h"
 #include "symbolize/listing.h"
+#include "symbolize/probe_sites.h"
 #include "symbolize/symbol_place.h"
 #include "unwind/table.h"
 
@@ -50,17 +52,20 @@ enum parse_op {
 	PARSE_NAMES_DIGEST, /* of all that names come from: identity_read_names() */
 	PARSE_CRC,	    /* of all bytes: debug_file_crc() */
 	PARSE_LISTING,	    /* the instructions of the function at the one address */
+	PARSE_FUNCTION,	    /* where functions of the name are */
+	PARSE_PROBES,	    /* what is marked as a probe: the USDT notes */
 	PARSE_OP_COUNT
 };
 
 #define PARSE_NAME_MAX	(PATH_MAX - 1) /* bytes of a file's name */
 #define PARSE_IMAGE_MAX (256u << 20)   /* bytes of a table image: what compiling one may take */
 
-#define PARSE_VADDRS_MAX (1u << 20)  /* addresses in one request */
-#define PARSE_TEXT_MAX	 (64u << 20) /* bytes of names in one answer */
-#define PARSE_LINES_MAX	 (4u << 20)  /* functions at all addresses of one answer */
-#define PARSE_INSNS_MAX	 (1u << 20)  /* of one function; as many as addresses in one request */
-#define PARSE_NO_TEXT	 UINT32_MAX
+#define PARSE_VADDRS_MAX    (1u << 20)	/* addresses in one request */
+#define PARSE_TEXT_MAX	    (64u << 20) /* bytes of names in one answer */
+#define PARSE_LINES_MAX	    (4u << 20)	/* functions at all addresses of one answer */
+#define PARSE_INSNS_MAX	    (1u << 20)	/* of one function; as many as addresses in one request */
+#define PARSE_NO_TEXT	    UINT32_MAX
+#define PARSE_NAME_TEXT_MAX 1023u /* bytes of a function's name in a request */
 
 /* Bytes of a table of code: with what arranging it takes besides, and what a heap wastes, this
  * stays below the memory of a worker. */
@@ -97,9 +102,9 @@ struct parse_request {
 	uint64_t file_size, debug_size, alt_size;
 	uint32_t name_size; /* without a NUL */
 	uint32_t nr_vaddrs;
-	uint64_t code_bytes; /* PERF_MAP, JITDUMP: what the table may take */
-	uint32_t own_pid;    /* JITDUMP: of the process, as itself sees it */
-	uint32_t _pad;
+	uint64_t code_bytes;  /* PERF_MAP, JITDUMP: what the table may take */
+	uint32_t own_pid;     /* JITDUMP: of the process, as itself sees it */
+	uint32_t text_size;   /* FUNCTION: without a NUL */
 	struct parse_key key; /* with PARSE_KEEP */
 };
 
@@ -159,6 +164,11 @@ struct parse_listing {
 	uint64_t start, end; /* vaddrs of the function */
 	uint32_t nr_insns;   /* from its start on; they need not reach its end */
 	uint32_t text_size;  /* bytes, the last a NUL */
+};
+
+struct parse_probes {
+	uint32_t nr;	    /* at most PROBE_SITES_MAX */
+	uint32_t text_size; /* bytes, the last a NUL; at most PROBE_TEXT_MAX */
 };
 
 struct parse_insn {

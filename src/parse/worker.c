@@ -252,19 +252,20 @@ static void keep_reading(struct job *job, struct file_cache *cache, size_t bytes
 static int serve(struct job *job, struct file_cache *cache, int fds[WIRE_FDS_MAX])
 {
 	static int (*const ops[PARSE_OP_COUNT])(struct job *) = {
-		[PARSE_FACTS] = do_facts,    [PARSE_MATCH] = do_match,
-		[PARSE_TABLE] = do_table,    [PARSE_NAMES] = job_names,
-		[PARSE_FRAMES] = job_frames, [PARSE_PERF_MAP] = job_code,
-		[PARSE_JITDUMP] = job_code,  [PARSE_EXAMINE] = do_examine,
-		[PARSE_LINES] = job_lines,   [PARSE_NAMES_DIGEST] = do_names_digest,
-		[PARSE_CRC] = do_crc,	     [PARSE_LISTING] = job_listing,
+		[PARSE_FACTS] = do_facts,      [PARSE_MATCH] = do_match,
+		[PARSE_TABLE] = do_table,      [PARSE_NAMES] = job_names,
+		[PARSE_FRAMES] = job_frames,   [PARSE_PERF_MAP] = job_code,
+		[PARSE_JITDUMP] = job_code,    [PARSE_EXAMINE] = do_examine,
+		[PARSE_LINES] = job_lines,     [PARSE_NAMES_DIGEST] = do_names_digest,
+		[PARSE_CRC] = do_crc,	       [PARSE_LISTING] = job_listing,
+		[PARSE_FUNCTION] = job_probes, [PARSE_PROBES] = job_probes,
 	};
 	struct fpl_err err = { 0 };
 
 	size_t nr = job->request.nr_vaddrs;
 
 	if (job->request.op >= PARSE_OP_COUNT || job->request.name_size > PARSE_NAME_MAX ||
-	    nr > PARSE_VADDRS_MAX)
+	    nr > PARSE_VADDRS_MAX || job->request.text_size > PARSE_NAME_TEXT_MAX)
 		return -EBADMSG;
 	job->vaddrs = calloc(nr + 1, sizeof(*job->vaddrs));
 	if (!job->vaddrs)
@@ -274,9 +275,12 @@ static int serve(struct job *job, struct file_cache *cache, int fds[WIRE_FDS_MAX
 
 	if (!rc)
 		rc = wire_recv(job->sock, job->vaddrs, nr * sizeof(*job->vaddrs));
+	if (!rc)
+		rc = wire_recv(job->sock, job->text, job->request.text_size);
 	if (rc)
 		return rc;
 	job->name[job->request.name_size] = '\0';
+	job->text[job->request.text_size] = '\0';
 
 	int code = open_files(job, cache, fds, &err);
 

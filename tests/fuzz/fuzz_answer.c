@@ -94,6 +94,16 @@ static void read_listing(struct answer_reader *reader)
 	listing_fini(&listing);
 }
 
+static void read_probes(struct answer_reader *reader)
+{
+	struct probe_sites sites;
+
+	if (answer_probes(reader, &sites, NULL))
+		return;
+	judge_probes(&sites);
+	probe_sites_fini(&sites);
+}
+
 static void read_code(struct answer_reader *reader)
 {
 	struct code_file_result result;
@@ -132,6 +142,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		read_lines(&reader, head[1]);
 	else if (op == PARSE_LISTING)
 		read_listing(&reader);
+	else if (op == PARSE_FUNCTION || op == PARSE_PROBES)
+		read_probes(&reader);
 	else if (op == PARSE_EXAMINE && !answer_examination(&reader, &found, NULL))
 		judge_examination(&found);
 	else if (op == PARSE_PERF_MAP || op == PARSE_JITDUMP)

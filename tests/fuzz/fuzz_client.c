@@ -279,6 +279,20 @@ static int ask_lines(struct parse_client *client, const struct client_file *file
 	return 0;
 }
 
+static int ask_probes(struct parse_client *client, const struct client_file *file, const char *name,
+		      struct fpl_err *err)
+{
+	struct probe_sites sites;
+	int code = name ? client_function(client, file, name, &sites, err)
+			: client_probes(client, file, &sites, err);
+
+	if (code)
+		return code;
+	judge_probes(&sites);
+	probe_sites_fini(&sites);
+	return 0;
+}
+
 static int ask_listing(struct parse_client *client, const struct client_file *file, uint64_t vaddr,
 		       struct fpl_err *err)
 {
@@ -372,6 +386,9 @@ static int ask(struct parse_client *client, unsigned op, struct client_file *fil
 		return ask_lines(client, file, vaddrs, nr, err);
 	case PARSE_LISTING:
 		return ask_listing(client, file, vaddrs[0], err);
+	case PARSE_FUNCTION:
+	case PARSE_PROBES:
+		return ask_probes(client, file, op == PARSE_FUNCTION ? "malloc" : NULL, err);
 	case PARSE_FRAMES:
 		return ask_frames(client, file, vaddrs, nr, err);
 	case PARSE_PERF_MAP:

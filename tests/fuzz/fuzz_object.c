@@ -12,6 +12,7 @@
 #include "obj/identity.h"
 #include "parse/examination.h"
 #include "parse/job.h"
+#include "symbolize/probe_sites.h"
 #include "symbolize/symtab_read.h"
 #include "symbolize/symtab_table.h"
 #include "unwind/table.h"
@@ -128,6 +129,22 @@ static void check_listings(struct elf_file *elf)
 	function_list_fini(&reading.functions);
 }
 
+static void check_probes(const struct elf_file *elf)
+{
+	static const char *const names[] = { "main", "0x1000", "" };
+	struct probe_sites sites = { .nr = 0 };
+	struct fpl_err err = { 0 };
+	int code = probe_sites_read_notes(elf, &sites, &err);
+
+	for (size_t i = 0; !code && i < 3; i++)
+		code = probe_sites_find(elf, (const struct elf_file *const[]){ elf }, 1, names[i],
+					&sites, &err);
+	REQUIRE(!code || *err.msg);
+	REQUIRE(sites.nr <= PROBE_SITES_MAX && sites.text_size <= PROBE_TEXT_MAX);
+	REQUIRE(probe_sites_check(&sites));
+	probe_sites_fini(&sites);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct elf_file *elf = NULL;
@@ -141,6 +158,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_examination(elf);
 	check_names(elf);
 	check_listings(elf);
+	check_probes(elf);
 	elf_file_close(elf);
 	return 0;
 }

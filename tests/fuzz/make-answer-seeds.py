@@ -7,7 +7,7 @@ import struct
 import sys
 
 FACTS, MATCH, TABLE, NAMES, FRAMES, PERF_MAP, JITDUMP, EXAMINE, LINES = range(9)
-LISTING = 11
+LISTING, FUNCTION, PROBES = 11, 12, 13
 
 
 def head(op, nr=0, code=0, text=b""):
@@ -75,7 +75,20 @@ def listing(start=0xff0, nr=2, size=5, text=0, kind=3):
         + struct.pack("<QIIBB6x", (1 << 64) - 1, 8, 0xffffffff, 1, 4) + b"call 2k\0ret\0leaf\0"
 
 
+def probes(op=PROBES, nr=2, kind=0, args=10, off=0x410, text=b"libc\0setjmp\0008@%rdi\0"):
+    """Two places of one probe."""
+    sites = b"".join(struct.pack("<4Q4I", 0x1010, off + at, 0, 0xc08, 0, 5, args + 2, kind) for at in (0, 32))
+    return head(op) + struct.pack("<II", nr, len(text)) + sites + text
+
+
 SEEDS = {
+    "probes": probes(),
+    "function": probes(FUNCTION, kind=1),
+    "probes_too_many": probes(nr=1 << 17),
+    "probes_kind": probes(kind=3),
+    "probes_text_outside": probes(args=20),
+    "probes_text_without_end": probes(text=b"libc\0setjmp\0008@%rdi"),
+    "probes_off": probes(off=1 << 63),
     "listing": listing(),
     "listing_of_another": listing(start=0x1008),
     "listing_size": listing(size=16),

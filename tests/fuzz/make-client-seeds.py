@@ -12,7 +12,7 @@ SPEC = importlib.util.spec_from_file_location("answers", os.path.join(FOLDER, "m
 answers = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(answers)
 
-MATCH, DIGEST, FIND_DEBUG = 1, 9, 12
+MATCH, DIGEST, FIND_DEBUG = 1, 9, 14
 GOES_ON, IS_SILENT, ENDS, IS_KILLED, FAULTS = range(5)
 CANCEL = 8
 

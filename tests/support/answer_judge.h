@@ -71,6 +71,22 @@ static inline void judge_lines(const struct symbol_chains *chains, size_t nr)
 	REQUIRE(total <= nr * (size_t)SYMBOL_LINES_MAX * 2 * PARSE_TEXT_MAX);
 }
 
+/* All texts of @sites end, and offsets are such that the kernel takes. */
+static inline void judge_probes(const struct probe_sites *sites)
+{
+	size_t total = 0;
+
+	for (size_t i = 0; i < sites->nr; i++) {
+		const struct probe_site *site = &sites->list[i];
+
+		REQUIRE(site->kind < PROBE_SITE_KIND_COUNT);
+		REQUIRE((int64_t)site->off >= 0 && (int64_t)site->ref_ctr_off >= 0);
+		total += strlen(sites->text + site->provider) + strlen(sites->text + site->name) +
+			 strlen(sites->text + site->args);
+	}
+	REQUIRE(total <= 3 * sites->nr * (size_t)PROBE_TEXT_MAX);
+}
+
 /* @listing, of the function at @vaddr, is in order, and its texts end. */
 static inline void judge_listing(const struct listing *listing, uint64_t vaddr)
 {
