@@ -267,10 +267,9 @@ static void write_event(struct json *json, const char *name, const char *kind, c
 }
 
 static const char *const kinds[] = {
-	[SOURCE_CLOCK] = "clock",
-	[SOURCE_SOFTWARE] = "software",
-	[SOURCE_HARDWARE] = "hardware",
-	[SOURCE_TRACEPOINT] = "tracepoint",
+	[SOURCE_CLOCK] = "clock",	[SOURCE_SOFTWARE] = "software",
+	[SOURCE_HARDWARE] = "hardware", [SOURCE_TRACEPOINT] = "tracepoint",
+	[SOURCE_PROBE] = "probe",
 };
 
 static void write_fields(struct json *json, const struct points *points, const struct point *point)

@@ -49,7 +49,7 @@ enum {
 static const struct argp_option options_list[] = {
 	{ .doc = "What to sample:", .group = 1 },
 	{ "event", 'e', "EVENT", 0,
-	  "What to sample, as perf names it (fpless events): cpu-cycles, cpu-clock, cycles (default: the clock where there is no PMU), page-faults, context-switches, a tracepoint as sched:sched_switch; with :u or :k only in user mode or in the kernel",
+	  "What to sample, as perf names it (fpless events): cpu-cycles, cpu-clock, cycles (default: the clock where there is no PMU), page-faults, context-switches, a tracepoint as sched:sched_switch, a probe as uprobe:FILE:FUNC, uretprobe:FILE:FUNC, usdt:FILE:PROVIDER:NAME, kprobe:FUNC, kretprobe:FUNC; with :u or :k only in user mode or in the kernel",
 	  1 },
 	{ "frequency", 'F', "HZ|max", 0,
 	  "Of a clock: samples per second and CPU (default 99); max: what the kernel allows, and --max-overhead (10)",
@@ -57,9 +57,10 @@ static const struct argp_option options_list[] = {
 	{ "period", 'c', "N", 0,
 	  "Sample one in N events (default: each); of the CPU clock every N nanoseconds", 1 },
 	{ "filter", KEY_FILTER, "EXPR", 0,
-	  "Of a tracepoint: only events for whose fields EXPR holds: 'dfd == -100 && filename ~ \"/etc/*\"'; == != < <= > >= & ~ !~, !, &&, ||, ()",
+	  "Of a tracepoint or probe: only events for whose fields EXPR holds: 'dfd == -100 && filename ~ \"/etc/*\"', 'arg0 > 4096'; == != < <= > >= & ~ !~, !, &&, ||, ()",
 	  1 },
-	{ "weight", KEY_WEIGHT, "FIELD", 0, "Of a tracepoint: an event weighs this field", 1 },
+	{ "weight", KEY_WEIGHT, "FIELD", 0, "Of a tracepoint or probe: an event weighs this field",
+	  1 },
 	{ "unit", KEY_UNIT, "UNIT", 0, "Unit of --weight: bytes, ns or count (default)", 1 },
 	{ "max-overhead", KEY_MAX_OVERHEAD, "PCT", 0,
 	  "Sample less often if fpless costs more than PCT per cent of the targets' CPU time (of one CPU at least)",
@@ -421,14 +422,15 @@ static const char *unit_of(const char *word)
 	return NULL;
 }
 
-/* Give the tracepoint what is asked of its record. */
+/* Give the event what is asked of its record. */
 static void check_record(const struct parsing *parsing, struct argp_state *state)
 {
 	struct source_spec *spec = &parsing->options->source;
 	const char *option = parsing->filter ? "--filter" : parsing->weight ? "--weight" : NULL;
 
-	if (option && spec->class != SOURCE_TRACEPOINT)
-		refuse(state, "%s: is for tracepoints: %s has no fields", option, spec->name);
+	if (option && spec->class != SOURCE_TRACEPOINT && spec->class != SOURCE_PROBE)
+		refuse(state, "%s: is for tracepoints and probes: %s has no fields", option,
+		       spec->name);
 	if (parsing->unit && !parsing->weight)
 		refuse(state, "--unit: is the unit of --weight");
 	if (parsing->unit && !unit_of(parsing->unit))
@@ -436,6 +438,19 @@ static void check_record(const struct parsing *parsing, struct argp_state *state
 	spec->filter = parsing->filter;
 	spec->weight = parsing->weight;
 	spec->unit = parsing->unit ? unit_of(parsing->unit) : NULL;
+}
+
+/* A probe stops every process that comes by, not the targets alone. */
+static void check_probe(const struct sampling_options *options, struct argp_state *state)
+{
+	const struct target_options *target = &options->target;
+
+	if (!options->source.probe || options->command || target->all || target->nr_pids ||
+	    target->nr_tids || *options->source.probe == 'k') /* the kernel's cost less */
+		return;
+	refuse(state,
+	       "-e %s: without -p and COMMAND, every process that comes by pays some 0.6 us: say so by -a",
+	       options->source.name);
 }
 
 /* Checks that need the whole command line. */
@@ -446,6 +461,7 @@ static void check_all(struct parsing *parsing, struct argp_state *state)
 	check_rate(parsing, state);
 	check_record(parsing, state);
 	target_options_check(&options->target, state);
+	check_probe(options, state);
 	if (state->quoted && !options->command)
 		refuse(state, "no command behind --");
 	options->user = parsing->user || !parsing->kernel;

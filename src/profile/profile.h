@@ -176,6 +176,7 @@ struct profile_source {
 	char type[SOURCE_NAME_MAX], unit[16];
 	uint64_t period; /* the weight of a sample that was asked for */
 	uint64_t hz;	 /* 0: it is no clock */
+	uint64_t hit_ns; /* about what it costs whoever comes by; 0: nothing worth telling */
 };
 
 static inline bool profile_source_is_clock(const struct profile_source *source)

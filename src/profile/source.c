@@ -8,10 +8,9 @@
 
 /* By enum source_class. */
 static const struct source_ops *const kinds[] = {
-	[SOURCE_CLOCK] = &source_perf_ops,
-	[SOURCE_SOFTWARE] = &source_perf_ops,
-	[SOURCE_HARDWARE] = &source_perf_ops,
-	[SOURCE_TRACEPOINT] = &source_tracepoint_ops,
+	[SOURCE_CLOCK] = &source_perf_ops,    [SOURCE_SOFTWARE] = &source_perf_ops,
+	[SOURCE_HARDWARE] = &source_perf_ops, [SOURCE_TRACEPOINT] = &source_tracepoint_ops,
+	[SOURCE_PROBE] = &source_probe_ops,
 };
 
 /* Are the CPUs that are to be sampled online? */

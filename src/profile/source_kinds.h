@@ -9,3 +9,6 @@ extern const struct source_ops source_perf_ops;
 
 /* A place in the kernel that calls the program. */
 extern const struct source_ops source_tracepoint_ops;
+
+/* A place in programs, or in the kernel, where a breakpoint calls the program. */
+extern const struct source_ops source_probe_ops;

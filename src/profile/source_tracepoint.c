@@ -12,7 +12,7 @@
 #include "proc/advice.h"
 #include "proc/tracefs.h"
 #include "profile/source_kinds.h"
-#include "source/event_filter.h"
+#include "profile/source_record.h"
 #include "source/event_format.h"
 
 /* Source.own. */
@@ -23,21 +23,6 @@ struct tracepoint {
 	int prog_fd; /* borrowed */
 	char category[SOURCE_NAME_MAX], name[SOURCE_NAME_MAX];
 };
-
-/* Let samples weigh the field @name. */
-static int take_weight(const char *name, const struct event_format *format,
-		       struct fpl_source *event, struct fpl_err *err)
-{
-	const struct event_field *field = event_format_find(format, name, strlen(name));
-
-	if (!field)
-		return fpl_fail(err, -EINVAL, "--weight %s: no such field: --filter x names all",
-				name);
-	if (field->field.kind != FPL_FIELD_SIGNED && field->field.kind != FPL_FIELD_UNSIGNED)
-		return fpl_fail(err, -EINVAL, "--weight %s: no number: %s", name, field->type);
-	event->weight = field->field;
-	return 0;
-}
 
 /* Compile what is asked of the record. */
 static int ask(struct tracepoint *point, const struct source_spec *spec, int tracefs,
@@ -54,12 +39,7 @@ static int ask(struct tracepoint *point, const struct source_spec *spec, int tra
 		code = event_format_parse(text, point->category, &format, err);
 	if (code)
 		return code == -EINVAL ? fpl_fail_in(err, -EOPNOTSUPP, "%s", spec->name) : code;
-	if (spec->filter) {
-		code = event_filter_compile(spec->filter, &format, &point->event, err);
-		if (code)
-			return fpl_fail_in(err, code, "--filter '%s'", spec->filter);
-	}
-	return spec->weight ? take_weight(spec->weight, &format, &point->event, err) : 0;
+	return source_record_ask(spec, &format, &point->event, err);
 }
 
 /* Errors: of perf_event_open. */
@@ -76,17 +56,6 @@ static int open_event(uint64_t id, int cpu)
 	return fd < 0 ? -errno : fd;
 }
 
-static void describe(struct source *source, const struct source_spec *spec, uint64_t period)
-{
-	struct profile_source *what = &source->what;
-
-	memcpy(what->name, spec->name, sizeof(what->name));
-	snprintf(what->type, sizeof(what->type), "%s", spec->weight ? spec->weight : spec->name);
-	snprintf(what->unit, sizeof(what->unit), "%s", spec->unit ? spec->unit : "count");
-	what->period = source->period = period;
-	source->nr_sampled = source->cpus.nr;
-}
-
 static int tracepoint_open(struct source *source, const struct engine_options *options,
 			   struct fpl_err *err)
 {
@@ -100,11 +69,9 @@ static int tracepoint_open(struct source *source, const struct engine_options *o
 	if (!point)
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", spec->name);
 	point->fd = point->link = -1;
-	/* the kernel calls the program on every CPU */
-	if (options->cpus.nr)
-		return fpl_fail(err, -EINVAL,
-				"-C: %s is sampled on all CPUs: --by cpu tells them apart",
-				spec->name);
+	code = source_record_check_cpus(options, err);
+	if (code)
+		return code;
 	snprintf(point->category, sizeof(point->category), "%.*s", (int)strcspn(spec->name, ":"),
 		 spec->name);
 	snprintf(point->name, sizeof(point->name), "%s", strchr(spec->name, ':') + 1);
@@ -127,7 +94,7 @@ static int tracepoint_open(struct source *source, const struct engine_options *o
 				strerror(-point->fd));
 	source->sampler = SAMPLER_TRACEPOINT;
 	source->event = &point->event;
-	describe(source, spec, point->event.every);
+	source_record_describe(source, spec, point->event.every);
 	return 0;
 }
 
@@ -153,16 +120,11 @@ static int tracepoint_attach(struct source *source, int prog_fd, struct fpl_err 
 			       : 0;
 }
 
-/* The kernel counts the runs that it skipped because another program ran on the CPU. */
 static uint64_t tracepoint_counted(const struct source *source, uint64_t fired)
 {
 	const struct tracepoint *point = source->own;
-	struct bpf_prog_info info = { 0 };
-	uint32_t size = sizeof(info);
 
-	if (bpf_obj_get_info_by_fd(point->prog_fd, &info, &size))
-		return 0;
-	return fired + info.recursion_misses / point->event.every;
+	return source_record_counted(point->prog_fd, point->event.every, fired);
 }
 
 const struct source_ops source_tracepoint_ops = {

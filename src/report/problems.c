@@ -112,6 +112,21 @@ static void write_unread(FILE *to, const struct profile *profile)
 			nr, profile->source.name);
 }
 
+/* A breakpoint stops every process that comes by. */
+static void write_hits(FILE *to, const struct profile *profile, bool all)
+{
+	const struct profile_books *books = &profile->books;
+	uint64_t hit_ns = profile->source.hit_ns;
+
+	if (!hit_ns || !books->filtered ||
+	    (!all && share_percent(books->filtered, books->fired) < WORTH_A_LINE))
+		return;
+	fprintf(to,
+		"  filtered     %" PRIu64 " of %" PRIu64
+		" hits were of other processes, or passed no filter: about %.1f ms of their time\n",
+		books->filtered, books->fired, (double)books->filtered * (double)hit_ns / 1e6);
+}
+
 void problems_write(FILE *to, const struct profile *profile, const struct tally *tally, bool all)
 {
 	if (profile->user)
@@ -120,6 +135,7 @@ void problems_write(FILE *to, const struct profile *profile, const struct tally 
 	write_frequency(to, profile);
 	write_missed(to, profile);
 	write_unread(to, profile);
+	write_hits(to, profile, all);
 	write_evictions(to, &profile->tables);
 	no_room_write(to, profile);
 	write_refusals(to, &profile->tables);

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/similar.h"
+#include "source/probe_word.h"
 
 #define SOFTWARE(name, alias, config, is_kernel, what)                                    \
 	{                                                                                 \
@@ -65,11 +66,6 @@ static const struct {
 	/* it may interrupt the code that stores the user's registers */
 	{ "nmi:", "registers may be half stored there" },
 	{ "ftrace:", "it calls no program" },
-	{ "uprobe:", "probes are not sampled" },
-	{ "uretprobe:", "probes are not sampled" },
-	{ "usdt:", "probes are not sampled" },
-	{ "kprobe:", "probes are not sampled" },
-	{ "kretprobe:", "probes are not sampled" },
 };
 
 struct source_spec source_spec_of(const struct source_word *word)
@@ -164,6 +160,21 @@ static bool parse_tracepoint(const char *word, size_t len, struct source_spec *r
 	return true;
 }
 
+static int parse_probe(const char *word, struct source_spec *ret, struct fpl_err *err)
+{
+	struct source_spec spec = { .class = SOURCE_PROBE,
+				    .perf_type = PERF_TYPE_MAX, /* the kernel chose its number */
+				    .probe = word };
+	struct probe_word probe;
+	int code = probe_word_parse(word, &probe, err);
+
+	if (code)
+		return code;
+	probe_word_name(word, spec.name, sizeof(spec.name));
+	*ret = spec;
+	return 0;
+}
+
 /* @modifiers: what stands behind the colon. */
 static int parse_modifiers(const char *word, const char *modifiers, struct source_spec *spec,
 			   struct fpl_err *err)
@@ -228,6 +239,8 @@ int source_spec_parse(const char *word, struct source_spec *ret, struct fpl_err 
 	struct source_spec spec = { 0 };
 	int code = 0;
 
+	if (probe_word_is(word))
+		return parse_probe(word, ret, err);
 	if (known)
 		spec = source_spec_of(known);
 	else if (is_name(CYCLES, word, len))

@@ -16,18 +16,20 @@ enum source_class {
 	SOURCE_SOFTWARE,   /* events that the kernel counts; one sample in so many of them */
 	SOURCE_HARDWARE,   /* events that a counter of the CPU counts; else the same */
 	SOURCE_TRACEPOINT, /* places in the kernel, CATEGORY:NAME; their records have fields */
+	SOURCE_PROBE,	   /* places in programs or the kernel; arguments and results are fields */
 };
 
 #define SOURCE_NAME_MAX 128
 
 struct source_spec {
-	char name[SOURCE_NAME_MAX]; /* as perf prints it, without modifiers */
+	char name[SOURCE_NAME_MAX]; /* as perf prints it, without modifiers; a probe's word */
 	enum source_class class;
 	uint32_t perf_type; /* as in perf_event_attr */
 	uint64_t perf_config;
 	bool or_clock;			   /* sample cpu-clock where there is no such counter */
 	bool exclude_user, exclude_kernel; /* the modifiers k and u */
-	/* Questions about a tracepoint's record, borrowed; NULL: not asked. */
+	const char *probe;		   /* of a probe the word (source/probe_word.h), borrowed */
+	/* Questions about the event's record, borrowed; NULL: not asked. */
 	const char *filter; /* source/event_filter.h */
 	const char *weight; /* the field that samples weigh */
 	const char *unit;   /* of that: "bytes", "nanoseconds", "count" */
@@ -49,8 +51,9 @@ extern const struct source_word source_words[];
 extern const size_t source_words_nr;
 
 /*
- * Parse @word: NAME, NAME:u, NAME:k, rNNN or CATEGORY:NAME. Writes *ret on success only. -EINVAL,
- * with a line without the "-e": it is no such word, and which one may be meant.
+ * Parse @word: NAME, NAME:u, NAME:k, rNNN, CATEGORY:NAME or a probe's, which is borrowed. Writes
+ * *ret on success only. -EINVAL, with a line without the "-e": it is no such word, and which one
+ * may be meant.
  */
 FPL_MUST_CHECK int source_spec_parse(const char *word, struct source_spec *ret,
 				     struct fpl_err *err);

@@ -97,10 +97,12 @@ refused '-e pagefaults: no such event: did you mean page-faults\?' profile -e pa
 refused '-e task-clock: no such event: did you mean cpu-clock\?' profile -e task-clock
 refused '-e nonsense: no such event: fpless events names all' profile -e nonsense
 refused '-e nmi:nmi_handler: registers may be half stored there' profile -e nmi:nmi_handler
-refused '--filter: is for tracepoints: cpu-clock has no fields' profile -e cpu-clock --filter x
+refused '--filter: is for tracepoints and probes: cpu-clock has no fields' profile -e cpu-clock --filter x
 refused '--unit: is the unit of --weight' profile -e sched:sched_switch --unit bytes
 refused '--unit x: expected bytes, ns or count' profile -e sched:sched_switch --weight x --unit x
-refused '-e uprobe:/bin/sh:main: probes are not sampled' profile -e uprobe:/bin/sh:main
+refused '-e uprobe:main: expected uprobe:FILE:FUNC\[\+OFF\]' profile -e uprobe:main
+refused '-e usdt:libc.so.6:setjmp: expected usdt:FILE:PROVIDER:NAME' profile -e usdt:libc.so.6:setjmp
+refused '-e uprobe:/bin/sh:main: without -p and COMMAND, every process that comes by pays some 0.6 us: say so by -a' profile -e uprobe:/bin/sh:main
 refused '-e mem:0x1000:rw: accesses to an address are not sampled' profile -e mem:0x1000:rw
 refused '-e cs,faults: one event a run' profile -e cs,faults
 refused '-e cs: one event a run: -e page-faults is given, too' profile -e faults -e cs

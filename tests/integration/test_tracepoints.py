@@ -140,7 +140,7 @@ class Tracepoints(RootCase):
                            (("-e", OPENAT, "--unit", "bytes"), "--unit: is the unit of --weight"),
                            (("-e", OPENAT, "-C", "0"), f"-C: {OPENAT} is sampled on all CPUs"),
                            (("-e", OPENAT, "-F", "99"), f"-F: is for clocks: of {OPENAT}, -c N samples one in N"),
-                           (("-e", "page-faults", "--filter", "x"), "--filter: is for tracepoints: page-faults has no fields")):
+                           (("-e", "page-faults", "--filter", "x"), "--filter: is for tracepoints and probes: page-faults has no fields")):
             with self.subTest(args):
                 run = self.fpless("profile", *args, "--", "true")
                 self.assertNotEqual(run.returncode, 0)

@@ -91,7 +91,7 @@ static void nonsense_is_refused_with_what_may_be_meant(void **state)
 		{ "sched:../sched", "sched:../sched: no name of a tracepoint" },
 		{ "sched:", "sched:: no such event" },
 		{ "mem:0x1:rw", "mem:0x1:rw: accesses to an address are not sampled" },
-		{ "usdt:libc.so.6:libc:setjmp", "probes are not sampled" },
+		{ "uprobe:malloc", "uprobe:malloc: expected uprobe:FILE:FUNC[+OFF]" },
 		{ "page-faults,cs", "page-faults,cs: one event a run" },
 	};
 	const struct source_spec before = source_spec_cpu_clock();
@@ -107,6 +107,18 @@ static void nonsense_is_refused_with_what_may_be_meant(void **state)
 			fail_msg("%s: said: %s", cases[i].word, err.msg);
 		assert_memory_equal(&spec, &before, sizeof(spec));
 	}
+}
+
+static void probes_are_left_to_whoever_opens_them(void **state)
+{
+	static const char word[] = "uprobe:libc.so.6:malloc+0x10";
+	struct source_spec spec;
+
+	(void)state;
+	assert_int_equal(source_spec_parse(word, &spec, NULL), 0);
+	assert_int_equal(spec.class, SOURCE_PROBE);
+	assert_string_equal(spec.name, word);
+	assert_ptr_equal(spec.probe, word);
 }
 
 static void every_listed_name_is_understood_and_no_two_are_alike(void **state)
@@ -161,6 +173,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(words_are_perfs_with_its_aliases_and_modifiers),
 		cmocka_unit_test(nonsense_is_refused_with_what_may_be_meant),
+		cmocka_unit_test(probes_are_left_to_whoever_opens_them),
 		cmocka_unit_test(every_listed_name_is_understood_and_no_two_are_alike),
 		cmocka_unit_test(distance_is_of_insertions_deletions_and_replacements),
 		cmocka_unit_test(long_words_are_compared_by_their_beginning),

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "base/vector.h"
+#include "parse/parser.h"
+#include "proc/advice.h"
+#include "profile/probe_places.h"
+#include "profile/source_kinds.h"
+#include "profile/source_record.h"
+#include "source/probe_fields.h"
+
+/* A breakpoint's cost; that of a return is one more. Measured with a program that does nothing. */
+#define HIT_NS	      600u
+#define RETURN_HIT_NS 900u
+
+#define DEVICES "/sys/bus/event_source/devices/"
+
+/* A place of the probe. */
+struct place {
+	int fd;	  /* owned: the perf event that has the kernel call the program, on every CPU */
+	int link; /* owned: BPF link; -1: none */
+};
+
+/* Source.own. */
+struct probe {
+	struct fpl_source event;
+	struct probe_word word;
+	struct probe_file file; /* fd -1: none */
+	VECTOR(struct place) places;
+	int prog_fd; /* borrowed */
+};
+
+/* The kernel's own description of such events. */
+struct device {
+	uint32_t type;
+	unsigned int return_bit, counter_shift; /* in config; counter_shift 0: it takes none */
+};
+
+/* Read a file of the device @name: what stands behind @before, which is a number. Errors: -ENOENT
+ * there is no such file. */
+static int read_number(const char *name, const char *file, const char *before, unsigned int *ret)
+{
+	char path[128], text[64];
+	ssize_t nr;
+
+	snprintf(path, sizeof(path), DEVICES "%s/%s", name, file);
+
+	AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	nr = fd < 0 ? -1 : io_read(fd, text, sizeof(text) - 1);
+	if (nr < 0)
+		return -ENOENT;
+	text[nr] = '\0';
+	if (strncmp(text, before, strlen(before)) != 0 ||
+	    sscanf(text + strlen(before), "%u", ret) != 1)
+		return -ENOENT;
+	return 0;
+}
+
+static int read_device(enum probe_kind kind, struct device *ret, struct fpl_err *err)
+{
+	bool is_kernel = probe_is_of_kernel(kind);
+	const char *name = is_kernel ? "kprobe" : "uprobe";
+	int code = read_number(name, "type", "", &ret->type);
+
+	if (!code && probe_is_return(kind))
+		code = read_number(name, "format/retprobe", "config:", &ret->return_bit);
+	if (code)
+		return fpl_fail(err, -EOPNOTSUPP, "%s: this kernel has none (no " DEVICES "%s)",
+				probe_kind_text(kind), name);
+	if (is_kernel || read_number(name, "format/ref_ctr_offset", "config:", &ret->counter_shift))
+		ret->counter_shift = 0;
+	return 0;
+}
+
+/* Errors: of perf_event_open. */
+static int open_event(const struct device *device, const struct probe *probe,
+		      const struct probe_site *site, int cpu)
+{
+	char path[32];
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = device->type,
+		.config = (probe_is_return(probe->word.kind) ? 1ull << device->return_bit : 0) |
+			  (site->ref_ctr_off << device->counter_shift),
+		.sample_period = 1,
+	};
+	int fd;
+
+	if (probe_is_of_kernel(probe->word.kind)) {
+		attr.kprobe_func = (uint64_t)(uintptr_t)probe->word.name;
+		attr.probe_offset = probe->word.off;
+	} else {
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", probe->file.fd);
+		attr.uprobe_path = (uint64_t)(uintptr_t)path;
+		attr.probe_offset = site->off;
+	}
+	fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* Say why the kernel takes no event at the site. */
+static int fail_event(const struct probe *probe, const struct probe_site *site, const char *name,
+		      int code, struct fpl_err *err)
+{
+	if (advice_is_refusal(code))
+		return advice_fail_events(err, -EACCES, "perf_event_open");
+	if (probe_is_of_kernel(probe->word.kind) && (code == -ENOENT || code == -EINVAL))
+		return fpl_fail(err, -EINVAL,
+				"-e %s: the kernel has no such function, or lets none be set there",
+				name);
+	if (!probe_is_of_kernel(probe->word.kind) && (code == -EINVAL || code == -EILSEQ))
+		return fpl_fail(err, -EINVAL,
+				"-e %s: the kernel lets no probe be set at 0x%" PRIx64 " of %s: %s",
+				name, site->vaddr, probe->file.path, strerror(-code));
+	return fpl_fail(err, code == -EMFILE || code == -ENFILE ? -EMFILE : -EOPNOTSUPP,
+			"%s: perf_event_open: %s", name, strerror(-code));
+}
+
+static int open_site(struct source *source, const struct device *device,
+		     const struct probe_site *site, const char *name, struct fpl_err *err)
+{
+	struct probe *probe = source->own;
+	struct place place = { .fd = -1, .link = -1 };
+
+	if (site->ref_ctr_off && (!device->counter_shift || site->ref_ctr_off > UINT32_MAX))
+		return fpl_fail(
+			err, -EOPNOTSUPP,
+			"%s: its code runs while a counter in the program is not 0 (a semaphore), which this kernel cannot count",
+			name);
+	place.fd = open_event(device, probe, site, source->cpus.cpus[0]);
+	if (place.fd < 0)
+		return fail_event(probe, site, name, place.fd, err);
+	if (vector_push(&probe->places, place)) {
+		close(place.fd);
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", name);
+	}
+	return 0;
+}
+
+/* The fields of the event at a site. */
+static int read_fields(const struct probe *probe, const struct probe_sites *sites,
+		       const struct probe_site *site, struct event_format *ret, struct fpl_err *err)
+{
+	return probe->word.kind == PROBE_USDT
+		       ? probe_fields_of_usdt(sites->text + site->args, ret, err)
+		       : probe_fields_of_function(probe->word.kind, ret);
+}
+
+/* Compile what is asked of the registers: it is one answer for all places, so their arguments that
+ * are asked for must lie in the same registers. */
+static int ask(struct probe *probe, const struct source_spec *spec, const struct probe_sites *sites,
+	       struct fpl_err *err)
+{
+	for (size_t i = 0; i < sites->nr && (spec->filter || spec->weight); i++) {
+		CLEANUP(event_format_fini) struct event_format format = { 0 };
+		struct fpl_source event = { .every = probe->event.every };
+		int code = read_fields(probe, sites, &sites->list[i], &format, err);
+
+		if (!code)
+			code = source_record_ask(spec, &format, &event, err);
+		if (code)
+			return code;
+		if (i && memcmp(&event, &probe->event, sizeof(event)) != 0)
+			return fpl_fail(
+				err, -EINVAL,
+				"%s: %s: the probe is at %zu places, where these arguments lie in different registers: fpless events --fields %s",
+				spec->filter ? "--filter" : "--weight", spec->name, sites->nr,
+				probe->file.path);
+		probe->event = event;
+	}
+	return 0;
+}
+
+/* Find the places in the program's file. The kernel looks a function of its own up itself. */
+static int find_sites(struct probe *probe, const struct engine_options *options,
+		      struct probe_sites *ret, struct fpl_err *err)
+{
+	int code;
+
+	if (probe_is_of_kernel(probe->word.kind)) {
+		code = probe_sites_add(ret, &(struct probe_site){ .kind = PROBE_SITE_CODE }, "",
+				       probe->word.name, "");
+		return code ? fpl_fail(err, code, "%s: out of memory", options->source.name) : 0;
+	}
+	code = probe_file_open(parser_opener(options->parser), probe->word.file, options->pids,
+			       options->nr_pids, &probe->file, err);
+	if (!code)
+		code = probe_places_find(options->parser, &probe->file, &probe->word, ret, err);
+	return code ? fpl_fail_in(err, code, "-e %s", options->source.name) : 0;
+}
+
+static int open_sites(struct source *source, const struct engine_options *options,
+		      struct fpl_err *err)
+{
+	CLEANUP(probe_sites_fini) struct probe_sites sites = { .nr = 0 };
+	struct probe *probe = source->own;
+	struct device device = { .type = 0 };
+	int code = read_device(probe->word.kind, &device, err);
+
+	if (!code)
+		code = find_sites(probe, options, &sites, err);
+	if (!code)
+		code = ask(probe, &options->source, &sites, err);
+	for (size_t i = 0; !code && i < sites.nr; i++)
+		code = open_site(source, &device, &sites.list[i], options->source.name, err);
+	return code;
+}
+
+static int probe_open(struct source *source, const struct engine_options *options,
+		      struct fpl_err *err)
+{
+	const struct source_spec *spec = &options->source;
+	struct probe *probe = calloc(1, sizeof(*probe));
+	int code;
+
+	source->own = probe;
+	if (!probe)
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", spec->name);
+	probe->file.fd = -1;
+	probe->event.every = options->period ? (uint32_t)options->period : 1;
+	code = source_record_check_cpus(options, err);
+	if (!code)
+		code = probe_word_parse(spec->probe, &probe->word, err);
+	if (!code)
+		code = open_sites(source, options, err);
+	if (code)
+		return code;
+	source->sampler = probe_is_of_kernel(probe->word.kind) ? SAMPLER_KPROBE : SAMPLER_UPROBE;
+	source->event = &probe->event;
+	source_record_describe(source, spec, probe->event.every);
+	if (source->sampler == SAMPLER_UPROBE)
+		source->what.hit_ns = probe_is_return(probe->word.kind) ? RETURN_HIT_NS : HIT_NS;
+	return 0;
+}
+
+static void probe_close(struct source *source)
+{
+	struct probe *probe = source->own;
+
+	if (!probe)
+		return;
+	for (size_t i = 0; i < probe->places.nr; i++) {
+		cleanup_fd(&probe->places.list[i].link);
+		cleanup_fd(&probe->places.list[i].fd);
+	}
+	vector_fini(&probe->places);
+	cleanup_fd(&probe->file.fd);
+	free(probe);
+}
+
+static int probe_attach(struct source *source, int prog_fd, struct fpl_err *err)
+{
+	struct probe *probe = source->own;
+
+	probe->prog_fd = prog_fd;
+	for (size_t i = 0; i < probe->places.nr; i++) {
+		struct place *place = &probe->places.list[i];
+
+		place->link = bpf_link_create(prog_fd, place->fd, BPF_PERF_EVENT, NULL);
+		if (place->link < 0)
+			return fpl_fail(err, -EOPNOTSUPP, "%s: attach: %s", source->what.name,
+					strerror(errno));
+	}
+	return 0;
+}
+
+static uint64_t probe_counted(const struct source *source, uint64_t fired)
+{
+	const struct probe *probe = source->own;
+
+	return source_record_counted(probe->prog_fd, probe->event.every, fired);
+}
+
+const struct source_ops source_probe_ops = {
+	.open = probe_open,
+	.attach = probe_attach,
+	.counted = probe_counted,
+	.close = probe_close,
+};

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The common part of sources whose events have a record: tracepoints and probes. */
+#pragma once
+
+#include "profile/source.h"
+#include "source/event_format.h"
+
+/*
+ * Compile what @spec asks of a record that has @format into @event. Errors: -EINVAL a filter or a
+ * weight that the fields do not allow, with a line that begins with the option.
+ */
+FPL_MUST_CHECK int source_record_ask(const struct source_spec *spec,
+				     const struct event_format *format, struct fpl_source *event,
+				     struct fpl_err *err);
+
+/* Fill in what, period, nr_sampled of @source. */
+void source_record_describe(struct source *source, const struct source_spec *spec, uint64_t period);
+
+/* source_ops.counted of the program @prog_fd: the kernel counts the runs that it skipped because
+ * another program ran on the CPU. @every: one sample in so many. */
+uint64_t source_record_counted(int prog_fd, uint32_t every, uint64_t fired);
+
+/* Refuse -C: the kernel calls the program on every CPU. */
+FPL_MUST_CHECK int source_record_check_cpus(const struct engine_options *options,
+					    struct fpl_err *err);
