@@ -162,7 +162,8 @@ static int open_in(struct opener *opener, const char *list, const char *name,
 		if (folder_size && (size_t)snprintf(path, sizeof(path), "%.*s/%s", folder_size, at,
 						    name) < sizeof(path))
 			code = open_path(opener, path, file);
-		if (code == -ENOTDIR || code == -EACCES)
+		/* /usr/lib/python3.11 is a folder: the program may be in another one */
+		if (code == -ENOTDIR || code == -EACCES || code == -ENOEXEC)
 			code = -ENOENT;
 	}
 	return code;

@@ -26,7 +26,10 @@
 
 #define DEVICES "/sys/bus/event_source/devices/"
 
-/* A place of the probe. */
+/* Events of a run; beyond them a place has one for all processes, not one for each. */
+#define EVENTS_MAX 1024u
+
+/* A place of the probe, in one process or in all. */
 struct place {
 	int fd;	  /* owned: the perf event that has the kernel call the program, on every CPU */
 	int link; /* owned: BPF link; -1: none */
@@ -84,9 +87,9 @@ static int read_device(enum probe_kind kind, struct device *ret, struct fpl_err 
 	return 0;
 }
 
-/* Errors: of perf_event_open. */
+/* @pid: set it in this process only; -1: in all, when @cpu is any. Errors: of perf_event_open. */
 static int open_event(const struct device *device, const struct probe *probe,
-		      const struct probe_site *site, int cpu)
+		      const struct probe_site *site, pid_t pid, int cpu)
 {
 	char path[32];
 	struct perf_event_attr attr = {
@@ -106,7 +109,8 @@ static int open_event(const struct device *device, const struct probe *probe,
 		attr.uprobe_path = (uint64_t)(uintptr_t)path;
 		attr.probe_offset = site->off;
 	}
-	fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	fd = (int)syscall(SYS_perf_event_open, &attr, pid, pid < 0 ? cpu : -1, -1,
+			  PERF_FLAG_FD_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
 
@@ -128,18 +132,17 @@ static int fail_event(const struct probe *probe, const struct probe_site *site, 
 			"%s: perf_event_open: %s", name, strerror(-code));
 }
 
-static int open_site(struct source *source, const struct device *device,
-		     const struct probe_site *site, const char *name, struct fpl_err *err)
+static int open_place(struct source *source, const struct device *device,
+		      const struct probe_site *site, pid_t pid, const char *name,
+		      struct fpl_err *err)
 {
 	struct probe *probe = source->own;
-	struct place place = { .fd = -1, .link = -1 };
+	struct place place = { .fd = open_event(device, probe, site, pid, source->cpus.cpus[0]),
+			       .link = -1 };
 
-	if (site->ref_ctr_off && (!device->counter_shift || site->ref_ctr_off > UINT32_MAX))
-		return fpl_fail(
-			err, -EOPNOTSUPP,
-			"%s: its code runs while a counter in the program is not 0 (a semaphore), which this kernel cannot count",
-			name);
-	place.fd = open_event(device, probe, site, source->cpus.cpus[0]);
+	/* the process has gone: the run ends by that */
+	if (place.fd == -ESRCH && pid >= 0)
+		return 0;
 	if (place.fd < 0)
 		return fail_event(probe, site, name, place.fd, err);
 	if (vector_push(&probe->places, place)) {
@@ -147,6 +150,55 @@ static int open_site(struct source *source, const struct device *device,
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", name);
 	}
 	return 0;
+}
+
+/*
+ * Does the process have its memory by its main thread, which may have ended before others? The
+ * kernel goes by that thread.
+ */
+static bool has_main_thread(pid_t pid)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+
+	AUTO_FD int fd = open(path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
+	char target[8];
+
+	return fd >= 0 && readlinkat(fd, "", target, sizeof(target)) > 0;
+}
+
+/* Can the probe be set in the processes of -p alone, so that no other pays for it? */
+static bool is_of_processes(const struct engine_options *options, const struct probe *probe,
+			    size_t nr_sites)
+{
+	if (probe_is_of_kernel(probe->word.kind) || options->target != ENGINE_TARGET_PIDS ||
+	    !options->nr_pids || options->nr_pids > EVENTS_MAX / nr_sites)
+		return false;
+	for (size_t i = 0; i < options->nr_pids; i++)
+		if (!has_main_thread(options->pids[i]))
+			return false;
+	return true;
+}
+
+static int open_site(struct source *source, const struct device *device,
+		     const struct engine_options *options, const struct probe_sites *sites,
+		     size_t idx, struct fpl_err *err)
+{
+	const struct probe_site *site = &sites->list[idx];
+	const char *name = options->source.name;
+	int code = 0;
+
+	if (site->ref_ctr_off && (!device->counter_shift || site->ref_ctr_off > UINT32_MAX))
+		return fpl_fail(
+			err, -EOPNOTSUPP,
+			"%s: its code runs while a counter in the program is not 0 (a semaphore), which this kernel cannot count",
+			name);
+	if (!is_of_processes(options, source->own, sites->nr))
+		return open_place(source, device, site, -1, name, err);
+	for (size_t i = 0; !code && i < options->nr_pids; i++)
+		code = open_place(source, device, site, options->pids[i], name, err);
+	return code;
 }
 
 /* The fields of the event at a site. */
@@ -214,7 +266,7 @@ static int open_sites(struct source *source, const struct engine_options *option
 	if (!code)
 		code = ask(probe, &options->source, &sites, err);
 	for (size_t i = 0; !code && i < sites.nr; i++)
-		code = open_site(source, &device, &sites.list[i], options->source.name, err);
+		code = open_site(source, &device, options, &sites, i, err);
 	return code;
 }
 
