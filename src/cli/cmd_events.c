@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fpless events: what can be sampled, which of it this machine has, and the fields of tracepoints.
- */
+/* fpless events: what can be sampled, which of it this machine has, and the fields of tracepoints;
+ * of a file its probes (file_probes.h). */
 #include <argp.h>
 #include <errno.h>
 #include <fnmatch.h>
@@ -14,6 +14,8 @@
 #include "base/output_file.h"
 #include "base/vector.h"
 #include "cli/cli.h"
+#include "cli/field_kind.h"
+#include "cli/file_probes.h"
 #include "cli/verbs.h"
 #include "proc/tracefs.h"
 #include "profile/source.h"
@@ -28,7 +30,7 @@ enum {
 static const struct argp_option options_list[] = {
 	FIRST_HEADING("What to show:"),
 	{ "fields", KEY_FIELDS, NULL, 0,
-	  "The fields of tracepoints, too, for --filter and --weight", 0 },
+	  "The fields of tracepoints and probes, too, for --filter and --weight", 0 },
 	{ "json", KEY_JSON, NULL, 0, "Write one JSON array", 0 },
 	{ NULL, 'h', NULL, OPTION_HIDDEN, NULL, -1 },
 	{ 0 },
@@ -68,10 +70,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 const struct argp events_argp = {
 	.options = options_list,
 	.parser = parse_option,
-	.args_doc = "[PATTERN]",
+	.args_doc = "[PATTERN|FILE]",
 	.doc = "List the events that -e takes, and whether they can be sampled here, with the rights of this process. "
-	       "PATTERN takes * and ?, as file names do; without either it is a part of the name. Without PATTERN, tracepoints are counted by category.\v"
-	       "Exit status: 0 ok, 1 usage or nothing matches, 6 output could not be written.",
+	       "PATTERN takes * and ?, as file names do; without either it is a part of the name. Without PATTERN, tracepoints are counted by category. Of a FILE, whose path has a slash, the USDT probes are listed.\v"
+	       "Exit status: 0 ok, 1 usage or nothing matches, 2 FILE cannot be read, 6 output could not be written.",
 };
 
 /* A tracepoint. */
@@ -149,20 +151,6 @@ static void points_fini(struct points *points)
 	}
 	vector_fini(&points->all);
 	cleanup_fd(&points->tracefs);
-}
-
-/* The kind of the field, as --filter takes it. */
-static const char *kind_text(const struct event_field *field)
-{
-	switch ((enum fpl_field_kind)field->field.kind) {
-	case FPL_FIELD_NONE:
-		return "other";
-	case FPL_FIELD_UNSIGNED:
-	case FPL_FIELD_SIGNED:
-		return "number";
-	default:
-		return "text";
-	}
 }
 
 /* The fields of the tracepoint; none of one that cannot be read, as a line of the log says. */
@@ -251,7 +239,7 @@ static void print_points(const struct points *points, bool fields, int width)
 
 		for (size_t k = 0; k < format.nr; k++)
 			printf("    %-20s %-7s %s\n", format.fields[k].name,
-			       kind_text(&format.fields[k]), format.fields[k].type);
+			       field_kind_text(&format.fields[k]), format.fields[k].type);
 	}
 }
 
@@ -277,13 +265,8 @@ static void write_fields(struct json *json, const struct points *points, const s
 	CLEANUP(event_format_fini) struct event_format format = fields_of(points, point);
 
 	json_open(json, "fields", '[');
-	for (size_t i = 0; i < format.nr; i++) {
-		json_open(json, NULL, '{');
-		json_string(json, "name", format.fields[i].name);
-		json_string(json, "kind", kind_text(&format.fields[i]));
-		json_string(json, "type", format.fields[i].type);
-		json_close(json, '}');
-	}
+	for (size_t i = 0; i < format.nr; i++)
+		field_write(json, &format.fields[i]);
 	json_close(json, ']');
 }
 
@@ -374,6 +357,9 @@ int cmd_events(int argc, char **argv)
 
 	if (argp_parse(&events_argp, argc, argv, 0, NULL, &verb))
 		return CLI_EXIT_USAGE;
+	/* no event's name has a slash */
+	if (verb.pattern && strchr(verb.pattern, '/'))
+		return file_probes_list(verb.pattern, verb.fields, verb.json);
 	points_read(verb.pattern, &points);
 
 	int status = list_events(&verb, &points);
