@@ -18,7 +18,8 @@ enum {
 	KEY_MEMORY,
 	KEY_SYMFS,
 	KEY_DEBUGINFOD,
-	KEY_SAMPLE_TYPE
+	KEY_SAMPLE_TYPE,
+	KEY_EVENT
 };
 
 static const struct argp_option options_list[] = {
@@ -28,6 +29,8 @@ static const struct argp_option options_list[] = {
 	{ "time", KEY_TIME, "FROM,TO", 0,
 	  "Only this time, in seconds since the start of each recording; either may be missing. Needs recordings with times",
 	  1 },
+	{ "event", KEY_EVENT, "EVENT", 0,
+	  "Of recordings of several events only this one's samples, with their weight", 1 },
 	{ "focus", KEY_FOCUS, "REGEX", 0, "Only stacks with a function that matches", 1 },
 	{ "ignore", KEY_IGNORE, "REGEX", 0, "No stacks with a function that matches", 1 },
 	{ .doc = "Names:", .group = 3 },
@@ -115,6 +118,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_TIME:
 		parse_time(arg, &options->filter, state);
 		return 0;
+	case KEY_EVENT:
+		options->filter.event = arg;
+		return 0;
 	case KEY_FOCUS:
 		options->filter.focus = arg;
 		return 0;
@@ -132,7 +138,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		options->debuginfod = true;
 		return 0;
 	case KEY_SAMPLE_TYPE:
-		options->sample_type = arg;
+		options->sample_type = options->filter.sample_type = arg;
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -29,7 +29,7 @@ static bool is_field(const char *key)
 {
 	static const char *const fields[] = { "type",	     "format", "event",	      "hz",
 					      "period_ns",   "period", "weight_type", "weight_unit",
-					      "duration_ms", "cpus" };
+					      "duration_ms", "cpus",   "sources" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
 		if (!strcmp(key, fields[i]))

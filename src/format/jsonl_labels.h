@@ -6,7 +6,7 @@
 
 #include "recording/recording.h"
 
-#define JSONL_LABELS 5u
+#define JSONL_LABELS 6u
 
 static const struct {
 	const char *key;
@@ -14,5 +14,5 @@ static const struct {
 } jsonl_labels[JSONL_LABELS] = {
 	{ "comm", RECORDING_HAS_COMM },	    { "pid", RECORDING_HAS_PID },
 	{ "tid", RECORDING_HAS_TID },	    { "cpu", RECORDING_HAS_CPU },
-	{ "cgroup", RECORDING_HAS_CGROUP },
+	{ "cgroup", RECORDING_HAS_CGROUP }, { "event", RECORDING_HAS_EVENT },
 };

@@ -21,6 +21,7 @@
 #include "format/reading.h"
 #include "recording/keys.h"
 #include "recording/sample_type.h"
+#include "recording/sources.h"
 #include "recording/verdict_class.h"
 
 /* Containers and values of a line: a stack of all frames has a few thousand and ten times that. */
@@ -86,6 +87,47 @@ static void read_args(struct reading *reading, json_object *meta)
 	}
 }
 
+/* The fields of one of several sources. */
+static void read_source(struct reading *reading, json_object *object)
+{
+	struct recording *to = reading->recording;
+	struct recording_source source = { .event = jsonl_interned(reading, object, "event") };
+
+	if (!source.event || sources_find(to, recording_string(to, source.event)) != SOURCES_NONE)
+		reading_fail(reading, "a source without an event of its own");
+	source.weight_type = jsonl_interned(reading, object, "weight_type");
+	source.weight_unit = jsonl_interned(reading, object, "weight_unit");
+	if (sample_unit_ns(recording_string(to, source.weight_unit)))
+		reading_fail(reading, "a source that weighs a time says so");
+	source.period = jsonl_number(reading, object, source.weight_unit ? "period" : "period_ns",
+				     UINT64_MAX);
+	source.hz = jsonl_number(reading, object, "hz", UINT64_MAX);
+	to->sources[to->nr_sources++] = source;
+}
+
+static void read_sources(struct reading *reading, json_object *meta)
+{
+	json_object *sources = json_object_object_get(meta, "sources");
+	size_t nr = json_object_is_type(sources, json_type_array)
+			    ? json_object_array_length(sources)
+			    : 0;
+
+	if (!sources)
+		return;
+	if (nr < 2 || nr > RECORDING_SOURCES_MAX) {
+		reading_fail(reading, "\"sources\" is no list of 2 to %u", RECORDING_SOURCES_MAX);
+		return;
+	}
+	for (size_t i = 0; !reading->error && i < nr; i++) {
+		json_object *source = json_object_array_get_idx(sources, i);
+
+		if (json_object_is_type(source, json_type_object))
+			read_source(reading, source);
+		else
+			reading_fail(reading, "a source is no object");
+	}
+}
+
 static void read_weight_unit(struct reading *reading, json_object *meta)
 {
 	struct recording *to = reading->recording;
@@ -122,6 +164,7 @@ static void read_meta(struct jsonl *jsonl, json_object *meta)
 	to->period = jsonl_number(reading, meta, period_key(to), UINT64_MAX);
 	read_args(reading, meta);
 	read_labels(reading, meta);
+	read_sources(reading, meta);
 }
 
 /* A number that may be absent or null; where it is there @stack has @has. */
@@ -131,6 +174,21 @@ static uint32_t read_label(struct reading *reading, json_object *object, const c
 	if (json_object_object_get(object, key))
 		stack->has |= (uint8_t)has;
 	return jsonl_number32(reading, object, key);
+}
+
+/* Which of several sources the stack is of. */
+static void read_event(struct reading *reading, json_object *object, struct recording_stack *stack)
+{
+	const struct recording *recording = reading->recording;
+	const char *event = json_object_get_string(json_object_object_get(object, "event"));
+	size_t source = event ? sources_find(recording, event) : SOURCES_NONE;
+
+	if (!recording->nr_sources)
+		return;
+	if (source == SOURCES_NONE)
+		reading_fail(reading, "a stack of no source of the recording");
+	else
+		stack->source = (uint8_t)source;
 }
 
 static void read_task(struct reading *reading, json_object *object, struct recording_stack *stack)
@@ -235,6 +293,7 @@ static void read_stack(struct jsonl *jsonl, json_object *object)
 	};
 
 	read_task(reading, object, &stack);
+	read_event(reading, object, &stack);
 	reading->frames.nr = 0;
 	stack.nr_user = read_list(jsonl, object, "user", JSONL_USER);
 	stack.nr_kernel = read_list(jsonl, object, "kernel", JSONL_KERNEL);

@@ -26,6 +26,19 @@ static void write_by(struct json *json, unsigned by)
 	json_close(json, ']');
 }
 
+static void write_sources(struct json *json, const struct recording *recording)
+{
+	if (!recording->nr_sources)
+		return;
+	json_open(json, "sources", '[');
+	for (size_t i = 0; i < recording->nr_sources; i++) {
+		json_open(json, NULL, '{');
+		books_write_source(json, recording, i);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
 static void write_meta(FILE *to, const struct recording *recording)
 {
 	struct json json = { .to = to };
@@ -55,6 +68,7 @@ static void write_meta(FILE *to, const struct recording *recording)
 	if (recording->by_count && sample_type_weighs_else(recording))
 		json_bool(&json, "by_count", true);
 	write_by(&json, recording->by);
+	write_sources(&json, recording);
 	json_open(&json, "argv", '[');
 	for (size_t i = 0; i < recording->nr_args; i++)
 		json_string(&json, NULL, recording_string(recording, recording->args[i]));

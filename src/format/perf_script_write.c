@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "recording/keys.h"
+#include "recording/sources.h"
 #include "recording/sample_type.h"
 #include "view/frame_list.h"
 #include "view/frame_texts.h"
@@ -112,7 +113,7 @@ static void write_heading(FILE *to, const struct recording *recording,
 {
 	const struct recording_stack *stack = &recording->stacks[sample->stack];
 	const char *comm = recording_string(recording, stack->comm);
-	const char *event = recording_string(recording, recording->event);
+	const char *event = recording_string(recording, sources_event(recording, stack));
 	char safe[64];
 
 	if (*comm)

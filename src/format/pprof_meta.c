@@ -14,6 +14,7 @@
 #include "format/pprof_rules.h"
 #include "recording/must_add.h"
 #include "recording/sample_type.h"
+#include "recording/sources.h"
 
 /* The comments, as they are found. */
 struct comments {
@@ -56,6 +57,15 @@ static void add_by(struct comments *comments, unsigned by)
 		add_comment(comments, "by", text);
 }
 
+static void add_source(struct comments *comments, const struct recording_source *source)
+{
+	AUTO_FREE char *text =
+		must_asprintf("%" PRIu64 " %" PRIu64 " %s", source->hz, source->period,
+			      recording_string(comments->fields->recording, source->event));
+
+	add_comment(comments, "source", text);
+}
+
 static void add_number(struct comments *comments, const struct recording_number *number)
 {
 	const struct recording *recording = comments->fields->recording;
@@ -85,6 +95,8 @@ static void add_comments(struct comments *comments)
 	if (recording->nr_cpus)
 		add_comment_number(comments, "cpus", recording->nr_cpus);
 	add_by(comments, recording->by);
+	for (size_t i = 0; i < recording->nr_sources; i++)
+		add_source(comments, &recording->sources[i]);
 	for (size_t i = 0; i < recording->nr_args; i++)
 		add_comment(comments, "arg", recording_string(recording, recording->args[i]));
 	for (size_t i = 0; i < recording->nr_numbers; i++)
@@ -103,29 +115,36 @@ void pprof_meta_write(struct pprof_fields *fields, bool weighed)
 {
 	const struct recording *recording = fields->recording;
 	struct comments comments = { .fields = fields };
-	Pprof__ValueType count, weight;
-	Pprof__ValueType *types[] = { &count, &weight };
+	Pprof__ValueType all[1 + RECORDING_SOURCES_MAX];
+	Pprof__ValueType *types[1 + RECORDING_SOURCES_MAX];
 	Pprof__Profile profile = PPROF__PROFILE__INIT;
 	unsigned shown;
 
+	for (size_t i = 0; i <= sources_nr(recording); i++)
+		types[i] = &all[i];
 	if (sample_type_is_samples(recording))
-		set_type(fields, &count, "samples", "count");
+		set_type(fields, &all[0], "samples", "count");
 	else
-		set_type(fields, &count, recording_string(recording, recording->sample_type),
+		set_type(fields, &all[0], recording_string(recording, recording->sample_type),
 			 recording_string(recording, recording->sample_unit));
-	set_type(fields, &weight,
-		 recording->weight_type ? recording_string(recording, recording->weight_type)
-					: "cpu",
-		 recording->weight_unit ? recording_string(recording, recording->weight_unit)
-					: "nanoseconds");
+	for (size_t i = 0; i < sources_nr(recording); i++) {
+		struct recording_source source = sources_at(recording, i);
+
+		set_type(fields, &all[1 + i],
+			 source.weight_type ? recording_string(recording, source.weight_type)
+					    : "cpu",
+			 source.weight_unit ? recording_string(recording, source.weight_unit)
+					    : "nanoseconds");
+	}
 	add_comments(&comments);
-	profile.n_sample_type = weighed ? 2 : 1;
+	profile.n_sample_type = 1 + (weighed ? sources_nr(recording) : 0);
 	profile.sample_type = types;
-	profile.period_type = weighed || recording->period ? &weight : NULL;
+	profile.period_type = weighed || recording->period ? types[1] : NULL;
 	profile.period = (int64_t)recording->period;
 	profile.time_nanos = (int64_t)recording->start_unix_ns;
 	profile.duration_nanos = (int64_t)recording->duration_ns;
-	shown = weighed && !(recording->by_count && sample_type_weighs_else(recording));
+	shown = weighed && !recording->nr_sources &&
+		!(recording->by_count && sample_type_weighs_else(recording));
 	profile.default_sample_type = types[shown]->type;
 	profile.n_comment = comments.texts.nr;
 	profile.comment = comments.texts.list;
@@ -216,6 +235,21 @@ static void apply_book(struct recording *recording, const char *text, bool note)
 		must_add_number(recording, key, number_of(value));
 }
 
+/* "HZ PERIOD EVENT" */
+static void apply_source(struct recording *recording, const char *text)
+{
+	struct recording_source *source = &recording->sources[recording->nr_sources];
+	char *end;
+
+	if (recording->nr_sources == RECORDING_SOURCES_MAX)
+		return;
+	source->hz = strtoull(text, &end, 10);
+	source->period = strtoull(end, &end, 10);
+	source->event = must_add_text(recording, end + (*end == ' '));
+	source->weight_type = source->weight_unit = 0;
+	recording->nr_sources++;
+}
+
 static void apply_comment(struct recording *recording, const char *comment)
 {
 	const char *text = behind(comment, PPROF_COMMENT), *value;
@@ -236,6 +270,8 @@ static void apply_comment(struct recording *recording, const char *comment)
 		recording->hz = number_of(value);
 	else if ((value = behind(text, "cpus ")))
 		recording->nr_cpus = (uint32_t)number_of(value);
+	else if ((value = behind(text, PPROF_COMMENT_SOURCE)))
+		apply_source(recording, value);
 	else if ((value = behind(text, "by ")))
 		recording->by = by_of(value);
 }

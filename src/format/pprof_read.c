@@ -297,7 +297,8 @@ static int read_all(struct reader *reader, int fd, struct fpl_err *err)
 	/* the books are about samples */
 	if (reader->tables.own && reader->values.count != 0)
 		recording->nr_numbers = 0;
-	recording->period = reader->values.weight_period;
+	if (!recording->nr_sources)
+		recording->period = reader->values.weight_period;
 	/* what fpless wrote has none where the source is no clock */
 	if (!recording->hz && recording_period_ns(recording) &&
 	    !(reader->tables.own && recording->weight_type))

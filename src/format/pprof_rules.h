@@ -21,7 +21,8 @@
 	X(TIMESTAMP, "timestamp_ns")         \
 	X(NO_USER, "no_user")                \
 	X(CLASS, "class")                    \
-	X(FP_ORIGIN, "fp_origin")
+	X(FP_ORIGIN, "fp_origin")            \
+	X(EVENT, "event")
 
 #define X(name, key) PPROF_LABEL_##name,
 enum pprof_label { PPROF_LABEL_LIST(X) PPROF_LABEL_COUNT };
@@ -33,6 +34,10 @@ enum pprof_label { PPROF_LABEL_LIST(X) PPROF_LABEL_COUNT };
 /* The first of them: a file of fpless, whose own fields say what others have no field for. */
 #define PPROF_COMMENT_OWN PPROF_COMMENT "fpless 1"
 
+/* One of several sources: its frequency, period and event, in the order of the sample types behind
+ * the first. */
+#define PPROF_COMMENT_SOURCE "source "
+
 /* In front of the keys of recording_number: of a number, of a note. */
 #define PPROF_COMMENT_BOOKS "books."
 #define PPROF_COMMENT_NOTE  "note."
@@ -41,8 +46,9 @@ enum pprof_label { PPROF_LABEL_LIST(X) PPROF_LABEL_COUNT };
 #define PPROF_BY_LIST                                                       \
 	{ RECORDING_HAS_COMM, "comm" }, { RECORDING_HAS_PID, "pid" },       \
 		{ RECORDING_HAS_TID, "tid" }, { RECORDING_HAS_CPU, "cpu" }, \
+		{ RECORDING_HAS_CGROUP, "cgroup" },                         \
 	{                                                                   \
-		RECORDING_HAS_CGROUP, "cgroup"                              \
+		RECORDING_HAS_EVENT, "event"                                \
 	}
 
 /* Is a location kernel code, as far as its mapping's name (NULL: none) and its address tell? */

@@ -11,6 +11,7 @@
 #include "recording/keys.h"
 #include "recording/must_add.h"
 #include "recording/sample_type.h"
+#include "recording/sources.h"
 
 #define FRAMES_MAX UINT16_MAX
 
@@ -121,6 +122,15 @@ static void set_number(struct recording_stack *stack, uint32_t *number, unsigned
 		stack->has |= (uint8_t)has;
 }
 
+static void set_source(struct pprof_samples *samples, struct recording_stack *stack,
+		       const char *event)
+{
+	const struct recording *recording = samples->tables->recording;
+	size_t source = recording->nr_sources ? sources_find(recording, event) : 0;
+
+	stack->source = source == SOURCES_NONE ? 0 : (uint8_t)source;
+}
+
 static void apply_label(struct pprof_samples *samples, enum pprof_label which,
 			const Pprof__Label *label, struct recording_stack *stack, struct said *said)
 {
@@ -162,6 +172,9 @@ static void apply_label(struct pprof_samples *samples, enum pprof_label which,
 	case PPROF_LABEL_NO_USER:
 		stack->no_user = label->num;
 		break;
+	case PPROF_LABEL_EVENT:
+		set_source(samples, stack, string);
+		break;
 	case PPROF_LABEL_CLASS:
 		stack->class = (uint8_t)label->num;
 		stack->has |= RECORDING_HAS_FP;
@@ -183,7 +196,7 @@ static void apply_labels(struct pprof_samples *samples, const Pprof__Sample *sam
 		/* what others mean by a word of ours is not known */
 		if (tables->own || (which != PPROF_LABEL_ORIGIN && which != PPROF_LABEL_FP_ORIGIN &&
 				    which != PPROF_LABEL_STOP && which != PPROF_LABEL_CLASS &&
-				    which != PPROF_LABEL_NO_USER))
+				    which != PPROF_LABEL_EVENT && which != PPROF_LABEL_NO_USER))
 			apply_label(samples, which, label, stack, said);
 	}
 	said->tid = stack->tid;
@@ -279,31 +292,24 @@ static void add_event(struct pprof_samples *samples, const struct said *said, ui
 		must_add_event(recording, &event);
 }
 
-/* The sample whose walks are @walk and @fp. */
-static void add_stack(struct pprof_samples *samples, const Pprof__Sample *sample, struct walk *walk,
-		      struct walk *fp, uint64_t count, uint64_t weight)
+/* The sample whose labels are in @stack and @said, and whose walks are @walk and @fp. */
+static void add_stack(struct pprof_samples *samples, struct recording_stack *stack,
+		      const struct said *said, struct walk *walk, struct walk *fp)
 {
-	struct recording_stack stack = {
-		.count = count,
-		.weight = weight,
-		.stop = RECORDING_NO_STOP,
-	};
-	struct said said = { .origin = NULL };
 	uint32_t index;
 
-	apply_labels(samples, sample, &stack, &said);
-	find_runs(samples, walk, said.origin,
+	find_runs(samples, walk, said->origin,
 		  samples->tables->own ? FPL_ORIGIN_CFI : RECORDING_NO_ORIGIN);
-	find_runs(samples, fp, said.fp_origin, FPL_ORIGIN_FP);
-	stack.nr_kernel = (uint16_t)walk->nr_kernel;
-	stack.nr_user = (uint16_t)(walk->nr - walk->nr_kernel);
-	stack.nr_fp = (uint16_t)fp->nr;
+	find_runs(samples, fp, said->fp_origin, FPL_ORIGIN_FP);
+	stack->nr_kernel = (uint16_t)walk->nr_kernel;
+	stack->nr_user = (uint16_t)(walk->nr - walk->nr_kernel);
+	stack->nr_fp = (uint16_t)fp->nr;
 	samples->frames.nr = 0;
 	make_frames(samples, walk, walk->nr_kernel, walk->nr);
 	make_frames(samples, walk, 0, walk->nr_kernel);
 	make_frames(samples, fp, 0, fp->nr);
-	index = must_add_stack(samples->tables->recording, &stack, samples->frames.list);
-	add_event(samples, &said, index, count, weight);
+	index = must_add_stack(samples->tables->recording, stack, samples->frames.list);
+	add_event(samples, said, index, stack->count, stack->weight);
 }
 
 static size_t at_most(size_t nr, size_t most)
@@ -314,6 +320,8 @@ static size_t at_most(size_t nr, size_t most)
 int pprof_samples_add(struct pprof_samples *samples, const Pprof__Sample *sample,
 		      struct fpl_err *err)
 {
+	struct recording_stack stack = { .stop = RECORDING_NO_STOP };
+	struct said said = { .origin = NULL };
 	struct walk walk, fp;
 	uint64_t count, weight;
 
@@ -322,7 +330,8 @@ int pprof_samples_add(struct pprof_samples *samples, const Pprof__Sample *sample
 			      at_most(sample->n_location_id, FRAMES_MAX));
 	fp = find_locations(samples, sample->fp_location_id,
 			    at_most(sample->n_fp_location_id, FRAMES_MAX));
-	if (!pprof_values_of(samples->values, sample, &count, &weight)) {
+	apply_labels(samples, sample, &stack, &said);
+	if (!pprof_values_of(samples->values, sample, stack.source, &count, &weight)) {
 		samples->negative++;
 		return 0;
 	}
@@ -335,6 +344,8 @@ int pprof_samples_add(struct pprof_samples *samples, const Pprof__Sample *sample
 	if (samples->shown > INT64_MAX || samples->weight > INT64_MAX)
 		return fpl_fail(err, -EBADMSG, "the values of all samples do not fit 63 bits");
 	samples->cut += sample->n_location_id > FRAMES_MAX;
-	add_stack(samples, sample, &walk, &fp, count, weight);
+	stack.count = count;
+	stack.weight = weight;
+	add_stack(samples, &stack, &said, &walk, &fp);
 	return 0;
 }

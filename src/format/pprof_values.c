@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/alloc.h"
 #include "recording/sample_type.h"
+#include "recording/sources.h"
 
 #define NONE PPROF_TYPES_MAX
 
@@ -150,12 +152,48 @@ static uint64_t scale_of(const struct pprof_tables *tables, int64_t unit)
 	return tables->recording->weight_unit ? 1 : sample_unit_ns(text_of(tables, unit));
 }
 
+/* Each of several sources has a type of its own behind the count. */
+static int choose_sources(struct pprof_values *values, struct pprof_tables *tables,
+			  const char *wanted, struct fpl_err *err)
+{
+	struct recording *recording = tables->recording;
+
+	if (values->nr != 1 + recording->nr_sources)
+		return fpl_fail(err, -EBADMSG, "%zu sample types of %zu sources", values->nr,
+				recording->nr_sources);
+	for (size_t i = 0; i < recording->nr_sources; i++) {
+		const struct pprof_type *type = &values->types[1 + i];
+		struct recording_source *source = &recording->sources[i];
+
+		if (strcmp(text_of(tables, type->type), "cpu") != 0)
+			source->weight_type = pprof_tables_text(tables, type->type);
+		if (!is_time(values, tables, 1 + i))
+			source->weight_unit = pprof_tables_text(tables, type->unit);
+	}
+	alloc_check(sources_set(recording, recording->sources, recording->nr_sources));
+	values->count = 0;
+	values->weight = 1;
+	values->weight_scale = 1;
+	values->of_sources = true;
+	if (!wanted || sources_find_type(recording, wanted) != SOURCES_NONE)
+		return 0;
+	recording->by_count = true;
+	return strcmp(wanted, "samples") ? -ENOENT : 0;
+}
+
 int pprof_values_choose(struct pprof_values *values, struct pprof_tables *tables,
 			const char *wanted, struct fpl_err *err)
 {
+	int code = 0;
+
 	if (!values->nr)
 		return fpl_fail(err, -EBADMSG, "no sample types");
-	if (wanted && !choose_wanted(values, tables, wanted)) {
+	if (tables->recording->nr_sources) {
+		code = choose_sources(values, tables, wanted, err);
+		if (code != -ENOENT)
+			return code;
+	}
+	if (code || (wanted && !choose_wanted(values, tables, wanted))) {
 		char there[256];
 
 		list_types(values, tables, there, sizeof(there));
@@ -191,11 +229,11 @@ static uint64_t saturated_product(uint64_t a, uint64_t b)
 	return __builtin_mul_overflow(a, b, &product) || product > INT64_MAX ? INT64_MAX : product;
 }
 
-bool pprof_values_of(const struct pprof_values *values, const Pprof__Sample *sample,
+bool pprof_values_of(const struct pprof_values *values, const Pprof__Sample *sample, size_t source,
 		     uint64_t *ret_count, uint64_t *ret_weight)
 {
 	int64_t count = value_at(sample, values->count);
-	int64_t weight = value_at(sample, values->weight);
+	int64_t weight = value_at(sample, values->of_sources ? 1 + source : values->weight);
 
 	if (count < 0 || weight < 0)
 		return false;

@@ -27,6 +27,7 @@ struct pprof_values {
 	size_t count, weight;	/* indexes; PPROF_TYPES_MAX: none, it follows from the other */
 	uint64_t weight_scale;	/* nanoseconds of one, 1 where it is no time */
 	uint64_t weight_period; /* the period in the unit of weights; 0: not known */
+	bool of_sources;	/* those of source i weigh by type i + 1 */
 	bool periodic;		/* the count weighs periods, where there is no weight */
 };
 
@@ -35,7 +36,7 @@ struct pprof_values {
  * prefers (else the last type): a time weighs, and samples/count, else any count, counts; samples
  * are weighed by cpu, else any time; anything else counts alone. The type called @wanted counts,
  * and weighs, too, where it is a time. In a file of fpless the first type counts and the second
- * weighs, whatever its unit.
+ * weighs, whatever its unit; of several sources each has a type behind the first.
  *
  * Errors: -ENOENT no type is called @wanted, which lists what there is; -EBADMSG there are no
  * types.
@@ -43,6 +44,6 @@ struct pprof_values {
 FPL_MUST_CHECK int pprof_values_choose(struct pprof_values *values, struct pprof_tables *tables,
 				       const char *wanted, struct fpl_err *err);
 
-/* Count and weight of a sample. False: one of them is below 0. */
-bool pprof_values_of(const struct pprof_values *values, const Pprof__Sample *sample,
+/* Count and weight of a sample, of several sources of @source. False: one of them is below 0. */
+bool pprof_values_of(const struct pprof_values *values, const Pprof__Sample *sample, size_t source,
 		     uint64_t *ret_count, uint64_t *ret_weight);

@@ -14,6 +14,7 @@
 #include "format/pprof_rules.h"
 #include "recording/keys.h"
 #include "recording/sample_type.h"
+#include "recording/sources.h"
 #include "view/measure.h"
 
 struct writer {
@@ -54,7 +55,8 @@ static void put_words(struct writer *writer)
 
 	writer->nanoseconds = pprof_fields_word(fields, "nanoseconds");
 	for (size_t i = 0; i < PPROF_LABEL_COUNT; i++)
-		writer->keys[i] = pprof_fields_word(fields, keys[i]);
+		if (i != PPROF_LABEL_EVENT || writer->recording->nr_sources)
+			writer->keys[i] = pprof_fields_word(fields, keys[i]);
 	for (size_t i = 0; i < FPL_STOP_COUNT; i++)
 		writer->stops[i] = pprof_fields_word(fields, stop_key((enum fpl_stop)i));
 }
@@ -197,6 +199,9 @@ static void add_task(struct writer *writer, struct labels *labels,
 		add_number(writer, labels, PPROF_LABEL_NO_USER, 1);
 	if (stack->has & RECORDING_HAS_FP)
 		add_number(writer, labels, PPROF_LABEL_CLASS, stack->class);
+	if (writer->recording->nr_sources)
+		add_text(writer, labels, PPROF_LABEL_EVENT,
+			 writer->recording->sources[stack->source].event);
 }
 
 static void add_labels(struct writer *writer, struct labels *labels,
@@ -234,10 +239,11 @@ static void write_sample(struct writer *writer, const struct recording_stack *st
 				 .first_user = (size_t)stack->nr_user + stack->nr_kernel,
 				 .nr_user = stack->nr_fp,
 				 .usual = FPL_ORIGIN_FP };
-	int64_t values[] = { (int64_t)count, (int64_t)weight };
+	int64_t values[1 + RECORDING_SOURCES_MAX] = { (int64_t)count };
 	Pprof__Sample sample = PPROF__SAMPLE__INIT;
 	struct labels labels;
 
+	values[1 + stack->source] = (int64_t)weight;
 	labels.nr = 0;
 	writer->locations.nr = 0;
 	add_locations(writer, &walk);
@@ -253,7 +259,7 @@ static void write_sample(struct writer *writer, const struct recording_stack *st
 	sample.location_id = writer->locations.list;
 	if (fp.nr_user)
 		sample.fp_location_id = writer->locations.list + sample.n_location_id;
-	sample.n_value = writer->weighed ? 2 : 1;
+	sample.n_value = 1 + (writer->weighed ? sources_nr(writer->recording) : 0);
 	sample.value = values;
 	sample.n_label = labels.nr;
 	sample.label = labels.used;

@@ -18,6 +18,7 @@
 #include "format/pprof_read.h"
 #include "format/reading.h"
 #include "recording/sample_type.h"
+#include "recording/sources.h"
 
 /* The first bytes tell the format of a file: more than any first line but a folded one has. */
 enum { PEEK_BYTES = 64 << 10, SPOOL_BYTES = 256 << 10 };
@@ -288,6 +289,9 @@ static const char *advice_for(const char *bytes, size_t size)
 /* Show what is called @wanted. False: neither the counts nor the weights are. */
 static bool choose_type(struct recording *recording, const char *wanted)
 {
+	/* one of several is chosen by who filters (recording/filter.h) */
+	if (recording->nr_sources && sources_find_type(recording, wanted) != SOURCES_NONE)
+		return true;
 	recording->by_count = sample_type_is(recording, wanted);
 	return recording->by_count || (sample_type_weighs_else(recording) &&
 				       !strcmp(sample_type_weight(recording), wanted));

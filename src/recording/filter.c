@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "recording/sources.h"
 
 /* The answer of a pattern about a text or frame, which is asked once. */
 enum { UNKNOWN, MATCHES, DIFFERS };
@@ -144,6 +145,7 @@ int filter_create(const struct filter_options *options, struct filter **ret, str
 		.ctx = filter,
 		.stack = wants_stack,
 		.event = options->has_time ? wants_event : NULL,
+		.source = options->event,
 	};
 	error = pattern_init(&filter->comm, "--comm", options->comm, err);
 	if (!error)
@@ -173,6 +175,19 @@ static bool has_pids(const struct recording *recording)
 	return !recording->nr_stacks;
 }
 
+/* The type that files are asked to show may be that of one of several sources. */
+static void choose_source(struct filter *filter, const struct recording *recording)
+{
+	const char *wanted = filter->options->sample_type;
+	size_t i = recording->nr_sources && wanted && !filter->options->event
+			   ? sources_find_type(recording, wanted)
+			   : SOURCES_NONE;
+
+	filter->merge.source = i == SOURCES_NONE
+				       ? filter->options->event
+				       : recording_string(recording, recording->sources[i].event);
+}
+
 int filter_begin(struct filter *filter, const struct recording *recording, const char *name,
 		 struct fpl_err *err)
 {
@@ -181,6 +196,12 @@ int filter_begin(struct filter *filter, const struct recording *recording, const
 				"%s: --time: it holds no times: record with --timeline", name);
 	if (filter->options->nr_pids && !has_pids(recording))
 		return fpl_fail(err, -ENODATA, "%s: --pid: it holds no process ids", name);
+	if (filter->options->event &&
+	    sources_find(recording, filter->options->event) == SOURCES_NONE)
+		return fpl_fail(err, -ENODATA, "%s: --event %s: its samples are of %s", name,
+				filter->options->event,
+				recording_string(recording, recording->event));
+	choose_source(filter, recording);
 	filter->comm.nr = filter->focus.nr = filter->ignore.nr = 0;
 	return filter_extend(filter, recording) ? fpl_fail(err, -ENOMEM, "%s: out of memory", name)
 						: 0;
@@ -197,8 +218,8 @@ int filter_extend(struct filter *filter, const struct recording *recording)
 
 bool filter_is_empty(const struct filter *filter)
 {
-	return !filter->options->nr_pids && !filter->options->has_time && !filter->comm.used &&
-	       !filter->focus.used && !filter->ignore.used;
+	return !filter->options->nr_pids && !filter->options->has_time && !filter->merge.source &&
+	       !filter->comm.used && !filter->focus.used && !filter->ignore.used;
 }
 
 const struct merge_filter *filter_of(const struct filter *filter)

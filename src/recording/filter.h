@@ -14,6 +14,9 @@ struct filter_options {
 	 * the names of functions: a stack needs a frame that matches focus and none of ignore. Code
 	 * without a name has that of its object. */
 	const char *comm, *focus, *ignore;
+	const char *event; /* of the source with this event only; NULL: of all */
+	/* the one of several sources that weighs what is called so, or whose event is; NULL: all */
+	const char *sample_type;
 	const pid_t *pids; /* borrowed [nr_pids]; nr_pids 0: all */
 	size_t nr_pids;
 	bool has_time;
@@ -29,7 +32,7 @@ void filter_destroy(struct filter *filter);
 
 /*
  * Judge samples of @recording from now on; @name is for messages. Errors: -ENODATA it is to be
- * filtered by what it does not hold: times, process ids; -ENOMEM.
+ * filtered by what it does not hold: times, process ids, the event; -ENOMEM.
  */
 FPL_MUST_CHECK int filter_begin(struct filter *filter, const struct recording *recording,
 				const char *name, struct fpl_err *err);

@@ -11,6 +11,7 @@
 #include "recording/must_add.h"
 #include "recording/place_list.h"
 #include "recording/sample_type.h"
+#include "recording/sources.h"
 
 /* A merge under way: indexes of @from as those of @to, ID_TABLE_NONE until they are asked for. */
 struct merger {
@@ -19,6 +20,8 @@ struct merger {
 	const struct merge_filter *filter; /* NULL: none */
 	struct merge_result *result;
 	uint32_t *texts, *objects, *functions, *frames, *stacks; /* owned */
+	uint8_t sources[RECORDING_SOURCES_MAX]; /* sources of from as those of to */
+	size_t source;				/* the only one that is taken; SOURCES_NONE: all */
 	VECTOR(uint32_t) stack_frames;
 };
 
@@ -124,6 +127,7 @@ static int add_stack(struct merger *merger, size_t idx, uint64_t count, uint64_t
 	key.comm = map_text(merger, key.comm);
 	key.count = count;
 	key.weight = weight;
+	key.source = merger->sources[key.source];
 	err = err ? err : add_checked(&result->weight, weight);
 	result->has_weight = result->has_weight || weight;
 	result->has_weightless = result->has_weightless || (count && !weight);
@@ -139,6 +143,8 @@ static int add_stack(struct merger *merger, size_t idx, uint64_t count, uint64_t
 
 static bool takes_stack(const struct merger *merger, size_t idx)
 {
+	if (merger->source != SOURCES_NONE && merger->from->stacks[idx].source != merger->source)
+		return false;
 	return !merger->filter || !merger->filter->stack ||
 	       merger->filter->stack(merger->filter->ctx, merger->from, idx);
 }
@@ -314,6 +320,58 @@ static void take_run(struct merger *merger)
 	to->by_count = from->by_count;
 }
 
+/* The place of @source among @list [*@nr], where it stands from here on. */
+static int place_source(struct merger *merger, const struct recording_source *source,
+			struct recording_source *list, size_t *nr)
+{
+	size_t i = 0;
+
+	while (i < *nr &&
+	       (list[i].event != source->event || list[i].weight_type != source->weight_type ||
+		list[i].weight_unit != source->weight_unit))
+		i++;
+	if (i == RECORDING_SOURCES_MAX)
+		return -E2BIG;
+	if (i == *nr)
+		list[(*nr)++] = *source;
+	else if (list[i].period != source->period)
+		merger->result->periods_differ = true;
+	return (int)i;
+}
+
+/* The sources of a run of several, beside those of runs before. */
+static int take_sources(struct merger *merger)
+{
+	const struct recording *from = merger->from;
+	struct recording_source list[RECORDING_SOURCES_MAX];
+	bool is_first = !merger->result->nr;
+	size_t nr = is_first ? 0 : sources_nr(merger->to);
+
+	if (!from->nr_sources && (is_first || !merger->to->nr_sources))
+		return 0;
+	for (size_t i = 0; i < nr; i++)
+		list[i] = sources_at(merger->to, i);
+	for (size_t i = 0; i < sources_nr(from); i++) {
+		struct recording_source source = sources_at(from, i);
+		int place;
+
+		source.event = map_text(merger, source.event);
+		source.weight_type = map_text(merger, source.weight_type);
+		source.weight_unit = map_text(merger, source.weight_unit);
+		place = place_source(merger, &source, list, &nr);
+		if (place < 0)
+			return place;
+		merger->sources[i] = (uint8_t)place;
+	}
+
+	bool by_count = merger->to->by_count;
+	int err = sources_set(merger->to, list, nr);
+
+	alloc_check(err == -ENOMEM);
+	merger->to->by_count = merger->to->by_count || by_count;
+	return err;
+}
+
 /* An unknown value, 0, differs from no other. */
 static bool differ(uint64_t a, uint64_t b)
 {
@@ -327,14 +385,18 @@ static int join_runs(struct merger *merger, uint64_t *ret_shift_ns)
 	const struct recording *from = merger->from;
 	struct merge_result *result = merger->result;
 	uint32_t event = map_text(merger, from->event), kernel = map_text(merger, from->kernel);
+	bool has_sources = from->nr_sources || to->nr_sources;
 
+	event = has_sources ? 0 : event;
 	result->events_differ = result->events_differ || differ(event, to->event);
 	result->periods_differ = result->periods_differ || differ(from->period, to->period);
 	result->kernels_differ = result->kernels_differ || differ(kernel, to->kernel);
 	to->event = to->event ? to->event : event;
 	to->kernel = to->kernel ? to->kernel : kernel;
-	to->hz = to->hz ? to->hz : from->hz;
-	to->period = to->period ? to->period : from->period;
+	if (!has_sources) {
+		to->hz = to->hz ? to->hz : from->hz;
+		to->period = to->period ? to->period : from->period;
+	}
 	to->by |= from->by;
 	if (from->nr_cpus > to->nr_cpus)
 		to->nr_cpus = from->nr_cpus;
@@ -352,10 +414,20 @@ int recording_merge(struct recording *to, const struct recording *from,
 		    const struct merge_filter *filter, struct merge_result *result)
 {
 	CLEANUP(merger_fini)
-	struct merger merger = { .to = to, .from = from, .filter = filter, .result = result };
+	struct merger merger = {
+		.to = to, .from = from, .filter = filter, .result = result, .source = SOURCES_NONE
+	};
 	uint64_t shift_ns = 0, refused_before = result->refused;
+	struct recording one;
 	int err = 0;
 
+	if (filter && filter->source && from->nr_sources) {
+		merger.source = sources_find(from, filter->source);
+		one = *from;
+		if (merger.source != SOURCES_NONE)
+			sources_choose(&one, merger.source);
+		merger.from = from = &one;
+	}
 	/* bytes and samples have no sum */
 	if (result->nr && !sample_types_equal(to, from))
 		return -EDOM;
@@ -364,6 +436,8 @@ int recording_merge(struct recording *to, const struct recording *from,
 		err = join_runs(&merger, &shift_ns);
 	else
 		take_run(&merger);
+	if (!err)
+		err = take_sources(&merger);
 	if (!err)
 		err = merge_stacks(&merger);
 	if (!err)

@@ -17,6 +17,9 @@ struct merge_filter {
 	bool (*stack)(void *ctx, const struct recording *from, size_t idx);
 	/* Is the event? Only of stacks that are. With it a stack is counted by its events. */
 	bool (*event)(void *ctx, const struct recording *from, const struct recording_event *event);
+	/* Only samples of the source with this event (recording/sources.h), which is then the only
+	 * source of what is taken; NULL: of all. */
+	const char *source;
 	/*
 	 * Name @frame of @from anew, its object still an index there: nr_lines, start and @lines
 	 * [RECORDING_LINES_MAX], whose functions are of @to. Returns 1 where it did, 0 where the
@@ -42,8 +45,9 @@ struct merge_result {
  * The run's fields are those of the first that knows them, but: durations add up, nr_cpus is the
  * most, start_unix_ns the earliest. Peaks among the numbers (rss_peak_bytes, ...) are the largest.
  * Notes are the first's, but for the list of places (recording/place_list.h), which is that of
- * both; "incomplete.places" counts those once that both list. Errors: -EOVERFLOW counts beyond 64
- * bits; -EDOM counts of both are not of the same (recording/sample_type.h).
+ * both; "incomplete.places" counts those once that both list. Sources are those of all. Errors:
+ * -EOVERFLOW counts beyond 64 bits; -EDOM counts of both are not of the same
+ * (recording/sample_type.h); -E2BIG there are more than RECORDING_SOURCES_MAX sources.
  */
 FPL_MUST_CHECK int recording_merge(struct recording *to, const struct recording *from,
 				   const struct merge_filter *filter, struct merge_result *result);

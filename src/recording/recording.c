@@ -227,6 +227,7 @@ struct stack_identity {
 	uint32_t nr_user, nr_kernel, nr_fp;
 	uint32_t stop, has, class, no_user;
 	uint32_t comm, cgroup, pid, tid, cpu;
+	uint32_t source, zero;
 };
 
 static struct stack_identity identity_of(const struct recording_stack *stack)
@@ -245,6 +246,7 @@ static struct stack_identity identity_of(const struct recording_stack *stack)
 		.pid = stack->pid,
 		.tid = stack->tid,
 		.cpu = stack->cpu,
+		.source = stack->source,
 	};
 }
 
@@ -254,7 +256,7 @@ static bool stack_equals(const struct recording *recording, uint32_t index,
 	const struct recording_stack *stack = &recording->stacks[index];
 	struct stack_identity a = identity_of(stack);
 
-	_Static_assert(sizeof(a) == 8 + 12 * 4, "no padding: compared as bytes");
+	_Static_assert(sizeof(a) == 8 + 14 * 4, "no padding: compared as bytes");
 	return !memcmp(&a, identity, sizeof(a)) &&
 	       (!nr ||
 		!memcmp(&recording->frame_ids[stack->first_frame], frames, nr * sizeof(*frames)));

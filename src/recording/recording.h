@@ -96,6 +96,8 @@ static inline uint64_t frame_lookup_pc(uint64_t addr, bool exact)
 #define RECORDING_HAS_CPU    8u
 #define RECORDING_HAS_CGROUP 16u
 #define RECORDING_HAS_FP     32u /* both walks were asked for: class is meant */
+/* Used in recording.by alone: the event of a stack is always known (recording/sources.h). */
+#define RECORDING_HAS_EVENT 64u
 
 struct recording_stack {
 	uint64_t count, weight;
@@ -110,6 +112,7 @@ struct recording_stack {
 	uint8_t has;	       /* RECORDING_HAS_* */
 	uint8_t class;	       /* enum verdict_class; 0 without RECORDING_HAS_FP */
 	bool no_user;	       /* a task without a user part */
+	uint8_t source;	       /* sources[source], where the recording has several; else 0 */
 	uint32_t comm, cgroup; /* texts */
 	uint32_t pid, tid, cpu;
 	uint32_t elided; /* the most frames that were left out; tells no stacks apart */
@@ -136,6 +139,16 @@ struct recording_number {
 	uint64_t value;
 };
 
+/* One of several sources of samples; each field as that of the recording. */
+#define RECORDING_SOURCES_MAX FPL_SOURCES_MAX
+struct recording_source {
+	uint32_t event, weight_type, weight_unit;
+	uint64_t hz, period;
+};
+
+/* The weight_unit of a recording whose sources weigh in several. */
+#define RECORDING_MIXED "mixed"
+
 struct recording {
 	uint32_t event;	 /* text: "cpu-clock"; 0: not known */
 	uint32_t kernel; /* text: its release; 0: not known */
@@ -150,8 +163,16 @@ struct recording {
 	/* Texts. What a stack's weight is the sum of over its samples: "page-faults", 0: cpu; and
 	 * its unit: "count", "bytes", never a time; 0: nanoseconds. */
 	uint32_t weight_type, weight_unit;
-	bool by_count;	/* readers asked for the counts (--sample-type), whatever weighs */
-	uint32_t *args; /* owned [nr_args]: texts */
+	bool by_count; /* readers asked for the counts (--sample-type), whatever weighs */
+	/*
+	 * The sources, where there are several; where there is one, the fields above describe it.
+	 * Otherwise those say what is common to all: event is the names with commas between them,
+	 * hz and period are 0, weight_unit is that of all or RECORDING_MIXED, whose sums mean
+	 * nothing, so that counts are shown (by_count).
+	 */
+	struct recording_source sources[RECORDING_SOURCES_MAX];
+	size_t nr_sources; /* 0, or 2.. */
+	uint32_t *args;	   /* owned [nr_args]: texts */
 	size_t nr_args;
 
 	struct strings strings;

@@ -82,6 +82,42 @@ static void write_number(struct json *json, const struct recording *recording,
 		json_number(json, part, number->value);
 }
 
+void books_write_source(struct json *json, const struct recording *recording, size_t i)
+{
+	const struct recording_source *source = &recording->sources[i];
+
+	json_string(json, "event", recording_string(recording, source->event));
+	if (source->weight_type)
+		json_string(json, "weight_type", recording_string(recording, source->weight_type));
+	if (source->weight_unit)
+		json_string(json, "weight_unit", recording_string(recording, source->weight_unit));
+	json_number(json, source->weight_unit ? "period" : "period_ns", source->period);
+	json_number(json, "hz", source->hz);
+}
+
+/* Write each of several sources with what is shown of it: the sums of its stacks. */
+static void write_sources(struct json *json, const struct recording *recording)
+{
+	uint64_t shown[RECORDING_SOURCES_MAX] = { 0 }, weight[RECORDING_SOURCES_MAX] = { 0 };
+
+	if (!recording->nr_sources)
+		return;
+	for (size_t i = 0; i < recording->nr_stacks; i++) {
+		shown[recording->stacks[i].source] += recording->stacks[i].count;
+		weight[recording->stacks[i].source] += recording->stacks[i].weight;
+	}
+	json_open(json, "sources", '[');
+	for (size_t i = 0; i < recording->nr_sources; i++) {
+		json_open(json, NULL, '{');
+		books_write_source(json, recording, i);
+		json_number(json, "shown", shown[i]);
+		json_number(json, recording->sources[i].weight_unit ? "weight" : "weight_ns",
+			    weight[i]);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
 void books_write_json(struct json *json, const struct recording *recording, uint64_t shown)
 {
 	struct nesting nesting = { .key = "" };
@@ -99,6 +135,7 @@ void books_write_json(struct json *json, const struct recording *recording, uint
 	json_number(json, period_key(recording), recording->period);
 	json_number(json, "duration_ms", recording->duration_ns / 1000000);
 	json_number(json, "cpus", recording->nr_cpus);
+	write_sources(json, recording);
 	for (size_t i = 0; i < recording->nr_numbers; i++) {
 		struct recording_number number = recording->numbers[i];
 

@@ -2,6 +2,7 @@
 /* The closing numbers of a recording as JSON: --stats, and the books of other formats. */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "view/json.h"
@@ -13,3 +14,6 @@
  * written, in the place of the number of that name.
  */
 void books_write_json(struct json *json, const struct recording *recording, uint64_t shown);
+
+/* Write what is said of source @i of several into the object that is open. */
+void books_write_source(struct json *json, const struct recording *recording, size_t i);

@@ -2,6 +2,7 @@
 #include "recording/keys.h"
 #include "view/frame_json.h"
 
+#include "recording/sources.h"
 #include "view/frame_texts.h"
 
 static void write_address(struct json *json, const char *key, uint64_t address)
@@ -139,4 +140,7 @@ void frame_json_write_task(struct json *json, const struct recording *recording,
 		json_number(json, "cpu", stack->cpu);
 	if (stack->has & RECORDING_HAS_CGROUP)
 		json_string(json, "cgroup", recording_string(recording, stack->cgroup));
+	if (recording->nr_sources)
+		json_string(json, "event",
+			    recording_string(recording, sources_event(recording, stack)));
 }

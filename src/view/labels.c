@@ -6,13 +6,14 @@
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
+#include "recording/sources.h"
 
 #define BY_TASK (RECORDING_HAS_PID | RECORDING_HAS_TID | RECORDING_HAS_COMM)
 
 /* The labels that were asked for and are known; by default the name of the task. */
 static unsigned labels_of(const struct recording *recording, const struct recording_stack *stack)
 {
-	return stack->has &
+	return (stack->has | RECORDING_HAS_EVENT) &
 	       (recording->by ? recording->by |
 					(recording->by & RECORDING_HAS_TID ? RECORDING_HAS_PID : 0u)
 			      : RECORDING_HAS_COMM);
@@ -55,6 +56,8 @@ uint32_t labels_intern(struct frame_texts *texts, const struct recording_stack *
 	unsigned labels = labels_of(texts->recording, stack);
 	uint32_t nr = 0;
 
+	if (labels & RECORDING_HAS_EVENT && sources_event(texts->recording, stack))
+		ret[nr++] = show(texts, sources_event(texts->recording, stack));
 	if (labels & RECORDING_HAS_CGROUP)
 		ret[nr++] = show(texts, stack->cgroup);
 	if (labels & RECORDING_HAS_CPU) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Labels tell stacks apart beside their frames. They stand before the frames in a folded line:
- * cgroup, CPU, task, each where it was asked for; by default the task alone.
+ * event, cgroup, CPU, task, each where it was asked for; by default the task alone.
  *
+ *   event    its name: "page-faults"
  *   cgroup   its path, or "[cgroup ID]" where it was gone before it could be asked for
  *   CPU      "cpu N"
  *   task     "comm", "comm-pid", "comm-pid/tid", "pid" or "pid/tid": as those of perf's and
@@ -18,7 +19,7 @@
 
 #include "view/frame_texts.h"
 
-#define LABELS_MAX 3u
+#define LABELS_MAX 4u
 
 /* The labels of @stack, escaped unless the texts are verbatim, in their strings. Returns how
  * many there are. */
