@@ -138,7 +138,7 @@ static void check_all(struct bcc *bcc, struct argp_state *state)
 		       bcc->count);
 	if (bcc->hz > ENGINE_HZ_MAX)
 		refuse(state, "-F %" PRIu64 ": at most 100000", bcc->hz);
-	options->period = bcc->count;
+	options->sources[0].period = bcc->count;
 	options->hz = bcc->count ? NS_PER_S / bcc->count : bcc->hz ? bcc->hz : 49;
 	options->user = !output->kernel_only;
 	options->kernel = !output->user_only;
@@ -266,7 +266,7 @@ int cmd_bcc_profile(int argc, char **argv)
 	CLEANUP(cleanup_bcc) struct bcc bcc = { .output = { .cpu = -1 } };
 
 	sampling_options_init(&bcc.sampling);
-	bcc.sampling.source = source_spec_cpu_clock();
+	bcc.sampling.sources[0] = source_spec_cpu_clock();
 	bcc.sampling.output.quiet = true;
 	bcc.sampling.output.own_stdout = argv[0];
 	return sampling_main(

@@ -58,8 +58,9 @@ struct top_verb {
 	struct sampling_options sampling;
 	struct top_options options;
 	bool has_window, plain;
-	char what[128];	 /* is sampled, for the head of the screen */
-	struct top *top; /* owned, while the run goes on */
+	char events[256]; /* names of what is sampled, where it is no clock alone */
+	char what[128];	  /* is sampled, for the head of the screen */
+	struct top *top;  /* owned, while the run goes on */
 };
 
 /* End the process with one line and CLI_EXIT_USAGE. */
@@ -199,8 +200,8 @@ static void say_what(struct top_verb *verb)
 {
 	const struct sampling_options *sampling = &verb->sampling;
 	const struct target_options *target = &sampling->target;
-	const char *event = source_event(&sampling->source);
-	char text[64], all[sizeof(text) + SOURCE_NAME_MAX + sizeof(" of ")];
+	const char *event = verb->options.event;
+	char text[64], all[sizeof(text) + sizeof(verb->events) + sizeof(" of ")];
 
 	if (target->nr_pids == 1)
 		snprintf(text, sizeof(text), "pid %d", target->pids[0]);
@@ -233,7 +234,8 @@ static int listen(void *ctx, struct parser *parser, struct disk_cache *cache,
 	options->no_demangle = verb->sampling.output.no_demangle;
 	options->query.kernel = verb->sampling.kernel;
 	options->what = verb->what;
-	options->event = source_event(&verb->sampling.source);
+	options->event =
+		sampling_options_events(&verb->sampling, verb->events, sizeof(verb->events));
 	options->colour = style_is_wanted(verb->sampling.output.colour, STDOUT_FILENO);
 	say_what(verb);
 	if (!verb->has_window)

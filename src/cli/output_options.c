@@ -52,7 +52,7 @@ static const struct argp_option options_list[] = {
 
 static const struct argp_option shown_list[] = {
 	{ "by", KEY_BY, "LABEL[,LABEL...]", 0,
-	  "Separate stacks by comm (default), pid, tid, cpu, cgroup", 2 },
+	  "Separate stacks by comm (default), pid, tid, cpu, cgroup, event", 2 },
 	{ "delimited", KEY_DELIMITED, NULL, 0, "Put a frame '-' between user and kernel frames",
 	  2 },
 	{ "annotate", KEY_ANNOTATE, NULL, 0, "Append _[k] to kernel frames, _[i] to inlined ones",
@@ -123,7 +123,7 @@ static void parse_by(const char *arg, struct output_options *options, struct arg
 			i++;
 		if (i == ARRAY_SIZE(words)) {
 			refuse(state,
-			       "--by %s: expected comm, pid, tid, cpu, cgroup, separated by commas",
+			       "--by %s: expected comm, pid, tid, cpu, cgroup, event, separated by commas",
 			       arg);
 			return;
 		}

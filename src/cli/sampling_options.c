@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -48,8 +49,8 @@ enum {
 
 static const struct argp_option options_list[] = {
 	{ .doc = "What to sample:", .group = 1 },
-	{ "event", 'e', "EVENT", 0,
-	  "What to sample, as perf names it (fpless events): cpu-cycles, cpu-clock, cycles (default: the clock where there is no PMU), page-faults, context-switches, a tracepoint as sched:sched_switch, a probe as uprobe:FILE:FUNC, uretprobe:FILE:FUNC, usdt:FILE:PROVIDER:NAME, kprobe:FUNC, kretprobe:FUNC; with :u or :k only in user mode or in the kernel",
+	{ "event", 'e', "EVENT[,EVENT...]", 0,
+	  "What to sample, as perf names it (fpless events): cpu-cycles, cpu-clock, cycles (default: the clock where there is no PMU), page-faults, context-switches, a tracepoint as sched:sched_switch, a probe as uprobe:FILE:FUNC, uretprobe:FILE:FUNC, usdt:FILE:PROVIDER:NAME, kprobe:FUNC, kretprobe:FUNC; with :u or :k only in user mode or in the kernel. Several: -e again, or with commas; -c, --filter, --weight and --unit are of the -e before them",
 	  1 },
 	{ "frequency", 'F', "HZ|max", 0,
 	  "Of a clock: samples per second and CPU (default 99); max: what the kernel allows, and --max-overhead (10)",
@@ -117,32 +118,101 @@ static const struct argp_option options_list[] = {
 	{ 0 },
 };
 
+/* Words behind an event; NULL: not given. */
+struct asked {
+	const char *period; /* -c */
+	const char *filter, *weight, *unit;
+};
+
 /* State of parsing, for checks that need all options. */
 struct parsing {
 	struct sampling_options *options;
 	bool user, kernel;
-	bool has_hz, is_hz_max;	 /* -F; it is max */
-	bool has_event;		 /* -e */
-	const char *period_word; /* -c; NULL: not given */
-	const char *filter, *weight, *unit;
+	bool has_hz, is_hz_max; /* -F; it is max */
+	bool has_event;		/* -e */
+	/* By source. What stands behind an -e is of its events; what stands before the first
+	 * is of that, too. */
+	struct asked asked[FPL_SOURCES_MAX];
+	size_t first, behind;	   /* sources of the last -e: [first, behind) */
 	const char *duration_word; /* a number of its own; NULL: none yet */
 };
 
 /* End the process with one line and CLI_EXIT_USAGE. */
 #define refuse(state, ...) argp_failure(state, CLI_EXIT_USAGE, 0, __VA_ARGS__)
 
-static void parse_event(const char *arg, struct parsing *parsing, struct argp_state *state)
+/* The place of an event called @name: that of one that was given before, or the next one. */
+static size_t place_event(const char *name, const struct sampling_options *options,
+			  struct argp_state *state)
+{
+	size_t i = 0;
+
+	while (i < options->nr_sources && strcmp(options->sources[i].name, name) != 0)
+		i++;
+	if (i == FPL_SOURCES_MAX)
+		refuse(state, "-e %s: at most %u events a run", name, FPL_SOURCES_MAX);
+	return i;
+}
+
+static void add_event(const char *word, struct parsing *parsing, struct argp_state *state)
 {
 	struct sampling_options *options = parsing->options;
-	char before[SOURCE_NAME_MAX];
+	struct source_spec spec;
 	struct fpl_err err = { 0 };
+	size_t place;
 
-	memcpy(before, options->source.name, sizeof(before));
-	if (source_spec_parse(arg, &options->source, &err))
+	if (source_spec_parse(word, &spec, &err))
 		refuse(state, "-e %s", err.msg);
-	if (parsing->has_event && strcmp(before, options->source.name) != 0)
-		refuse(state, "-e %s: one event a run: -e %s is given, too", arg, before);
+	if (!parsing->has_event)
+		options->nr_sources = 0;
 	parsing->has_event = true;
+	place = place_event(spec.name, options, state);
+	options->sources[place] = spec;
+	parsing->behind = place + 1;
+	if (place < options->nr_sources) { /* given before: what follows is of it alone */
+		parsing->first = place;
+		return;
+	}
+	options->nr_sources++;
+	if (place > parsing->first) /* what was said before the first event */
+		parsing->asked[place] = parsing->asked[parsing->first];
+}
+
+/* Events with commas between them, but for commas in quotation marks. */
+static void parse_events(const char *arg, struct parsing *parsing, struct argp_state *state)
+{
+	char *words = must_strdup(arg);
+	char *word = words;
+	bool is_quoted = false;
+
+	must_push(&parsing->options->words, words);
+	parsing->first = parsing->has_event ? parsing->options->nr_sources : 0;
+	for (char *at = words;; at++) {
+		char end = *at;
+
+		is_quoted ^= end == '"';
+		if (end && (end != ',' || is_quoted))
+			continue;
+		*at = '\0';
+		add_event(word, parsing, state);
+		word = at + 1;
+		if (!end)
+			break;
+	}
+}
+
+/* Keep the word @arg of option @key for each source that the last -e names. */
+static void parse_asked(int key, const char *arg, struct parsing *parsing)
+{
+	size_t end = parsing->has_event ? parsing->behind : 1;
+
+	for (size_t i = parsing->first; i < end; i++) {
+		struct asked *asked = &parsing->asked[i];
+
+		*(key == 'c'	      ? &asked->period
+		  : key == KEY_FILTER ? &asked->filter
+		  : key == KEY_WEIGHT ? &asked->weight
+				      : &asked->unit) = arg;
+	}
 }
 
 static void parse_frequency(const char *arg, struct parsing *parsing, struct argp_state *state)
@@ -344,29 +414,32 @@ static void parse_word(char *arg, struct parsing *parsing, struct argp_state *st
 }
 
 /* -c of a clock: nanoseconds. */
-static void check_clock_period(const struct parsing *parsing, struct argp_state *state)
+static void check_clock_period(const struct parsing *parsing, size_t idx, struct argp_state *state)
 {
 	struct sampling_options *options = parsing->options;
+	struct source_spec *clock = &options->sources[idx];
+	const char *word = parsing->asked[idx].period;
+	uint64_t period = 0;
 
 	if (parsing->has_hz)
 		refuse(state, "-F and -c exclude each other");
-	if (parsing->has_event && options->source.perf_type == PERF_TYPE_HARDWARE)
+	if (parsing->has_event && clock->perf_type == PERF_TYPE_HARDWARE)
 		refuse(state, "-c: nanoseconds of cpu-clock: cycles take -F");
-	if (!parse_number(parsing->period_word, NS_PER_S / ENGINE_HZ_MAX, NS_PER_S,
-			  &options->period))
+	if (!parse_number(word, NS_PER_S / ENGINE_HZ_MAX, NS_PER_S, &period))
 		refuse(state,
 		       "-c %s: expected nanoseconds from 10000 (100000 Hz) to 1000000000 (1 Hz)",
-		       parsing->period_word);
+		       word);
 	if (!parsing->has_event)
-		options->source = source_spec_cpu_clock();
-	options->hz = NS_PER_S / options->period;
+		*clock = source_spec_cpu_clock();
+	clock->period = period;
+	options->hz = NS_PER_S / period;
 }
 
 /* Events have no frequency. */
-static void check_event_rate(const struct parsing *parsing, struct argp_state *state)
+static void check_no_clock(const struct parsing *parsing, struct argp_state *state)
 {
-	struct sampling_options *options = parsing->options;
-	const char *name = options->source.name, *word = parsing->period_word;
+	const struct sampling_options *options = parsing->options;
+	const char *name = options->sources[0].name;
 
 	if (parsing->has_hz)
 		refuse(state, "-F: is for clocks: of %s, -c N samples one in N", name);
@@ -374,9 +447,30 @@ static void check_event_rate(const struct parsing *parsing, struct argp_state *s
 		refuse(state,
 		       "--max-overhead: lowers the frequency of a clock: of %s, -c N samples one in N",
 		       name);
-	if (word && !parse_number(word, 1, EVENTS_MAX, &options->period))
-		refuse(state, "-c %s: expected 1 to %u: one in so many %s is sampled", word,
-		       EVENTS_MAX, name);
+}
+
+/* Take what -c says of each source. Returns which one is the clock; SIZE_MAX: none is. */
+static size_t check_periods(const struct parsing *parsing, struct argp_state *state)
+{
+	struct sampling_options *options = parsing->options;
+	size_t clock = SIZE_MAX;
+
+	for (size_t i = 0; i < options->nr_sources; i++) {
+		struct source_spec *spec = &options->sources[i];
+		const char *word = parsing->asked[i].period;
+
+		if (spec->class == SOURCE_CLOCK && clock != SIZE_MAX)
+			refuse(state, "-e %s: one clock a run: -e %s is given, too", spec->name,
+			       options->sources[clock].name);
+		if (spec->class == SOURCE_CLOCK)
+			clock = i;
+		if (spec->class == SOURCE_CLOCK && word)
+			check_clock_period(parsing, i, state);
+		else if (word && !parse_number(word, 1, EVENTS_MAX, &spec->period))
+			refuse(state, "-c %s: expected 1 to %u: one in so many %s is sampled", word,
+			       EVENTS_MAX, spec->name);
+	}
+	return clock;
 }
 
 /* One of -F and -c, and what -F max is here. */
@@ -384,12 +478,10 @@ static void check_rate(struct parsing *parsing, struct argp_state *state)
 {
 	struct sampling_options *options = parsing->options;
 
-	if (options->source.class != SOURCE_CLOCK) {
-		check_event_rate(parsing, state);
+	if (check_periods(parsing, state) == SIZE_MAX) {
+		check_no_clock(parsing, state);
 		return;
 	}
-	if (parsing->period_word)
-		check_clock_period(parsing, state);
 	if (!parsing->is_hz_max)
 		return;
 	options->max_hz = source_max_hz();
@@ -398,6 +490,19 @@ static void check_rate(struct parsing *parsing, struct argp_state *state)
 	options->hz = options->max_hz < FIRST_HZ ? options->max_hz : FIRST_HZ;
 	if (options->max_overhead == 0)
 		options->max_overhead = MAX_OVERHEAD_PERCENT;
+}
+
+const char *sampling_options_events(const struct sampling_options *options, char *buf, size_t size)
+{
+	size_t used = 0;
+
+	if (options->nr_sources == 1 && !source_event(&options->sources[0]))
+		return NULL;
+	*buf = '\0';
+	for (size_t i = 0; i < options->nr_sources && used < size; i++)
+		used += (size_t)snprintf(buf + used, size - used, "%s%s", i ? ", " : "",
+					 options->sources[i].name);
+	return buf;
 }
 
 void sampling_options_say_max(const struct sampling_options *options)
@@ -423,34 +528,35 @@ static const char *unit_of(const char *word)
 }
 
 /* Give the event what is asked of its record. */
-static void check_record(const struct parsing *parsing, struct argp_state *state)
+static void check_record(const struct asked *asked, struct source_spec *spec,
+			 struct argp_state *state)
 {
-	struct source_spec *spec = &parsing->options->source;
-	const char *option = parsing->filter ? "--filter" : parsing->weight ? "--weight" : NULL;
+	const char *option = asked->filter ? "--filter" : asked->weight ? "--weight" : NULL;
 
 	if (option && spec->class != SOURCE_TRACEPOINT && spec->class != SOURCE_PROBE)
 		refuse(state, "%s: is for tracepoints and probes: %s has no fields", option,
 		       spec->name);
-	if (parsing->unit && !parsing->weight)
+	if (asked->unit && !asked->weight)
 		refuse(state, "--unit: is the unit of --weight");
-	if (parsing->unit && !unit_of(parsing->unit))
-		refuse(state, "--unit %s: expected bytes, ns or count", parsing->unit);
-	spec->filter = parsing->filter;
-	spec->weight = parsing->weight;
-	spec->unit = parsing->unit ? unit_of(parsing->unit) : NULL;
+	if (asked->unit && !unit_of(asked->unit))
+		refuse(state, "--unit %s: expected bytes, ns or count", asked->unit);
+	spec->filter = asked->filter;
+	spec->weight = asked->weight;
+	spec->unit = asked->unit ? unit_of(asked->unit) : NULL;
 }
 
 /* A probe stops every process that comes by, not the targets alone. */
-static void check_probe(const struct sampling_options *options, struct argp_state *state)
+static void check_probe(const struct sampling_options *options, const struct source_spec *spec,
+			struct argp_state *state)
 {
 	const struct target_options *target = &options->target;
 
-	if (!options->source.probe || options->command || target->all || target->nr_pids ||
-	    target->nr_tids || *options->source.probe == 'k') /* the kernel's cost less */
+	if (!spec->probe || options->command || target->all || target->nr_pids || target->nr_tids ||
+	    *spec->probe == 'k') /* the kernel's cost less */
 		return;
 	refuse(state,
 	       "-e %s: without -p and COMMAND, every process that comes by pays some 0.6 us: say so by -a",
-	       options->source.name);
+	       spec->name);
 }
 
 /* Checks that need the whole command line. */
@@ -459,9 +565,17 @@ static void check_all(struct parsing *parsing, struct argp_state *state)
 	struct sampling_options *options = parsing->options;
 
 	check_rate(parsing, state);
-	check_record(parsing, state);
+	for (size_t i = 0; i < options->nr_sources; i++) {
+		const struct source_spec *spec = &options->sources[i];
+
+		check_record(&parsing->asked[i], &options->sources[i], state);
+		if (spec->exclude_user != options->sources[0].exclude_user ||
+		    spec->exclude_kernel != options->sources[0].exclude_kernel)
+			refuse(state, "-e %s: :u and :k are for all events of a run", spec->name);
+	}
 	target_options_check(&options->target, state);
-	check_probe(options, state);
+	for (size_t i = 0; i < options->nr_sources; i++)
+		check_probe(options, &options->sources[i], state);
 	if (state->quoted && !options->command)
 		refuse(state, "no command behind --");
 	options->user = parsing->user || !parsing->kernel;
@@ -478,22 +592,16 @@ static bool parse_word_option(int key, char *arg, struct parsing *parsing, struc
 
 	switch (key) {
 	case 'e':
-		parse_event(arg, parsing, state);
+		parse_events(arg, parsing, state);
 		return true;
 	case 'F':
 		parse_frequency(arg, parsing, state);
 		return true;
 	case 'c':
-		parsing->period_word = arg;
-		return true;
 	case KEY_FILTER:
-		parsing->filter = arg;
-		return true;
 	case KEY_WEIGHT:
-		parsing->weight = arg;
-		return true;
 	case KEY_UNIT:
-		parsing->unit = arg;
+		parse_asked(key, arg, parsing);
 		return true;
 	case KEY_UNWIND:
 		parse_unwind(arg, options, state);
@@ -564,7 +672,8 @@ const struct argp sampling_argp = {
 void sampling_options_init(struct sampling_options *options)
 {
 	*options = (struct sampling_options){
-		.source = source_spec_default(),
+		.sources = { source_spec_default() },
+		.nr_sources = 1,
 		.hz = 99,
 		.max_depth = 1024,
 		.root_depth = 256,
@@ -577,6 +686,9 @@ void sampling_options_init(struct sampling_options *options)
 
 void sampling_options_fini(struct sampling_options *options)
 {
+	for (size_t i = 0; i < options->words.nr; i++)
+		free(options->words.list[i]);
+	vector_fini(&options->words);
 	target_options_fini(&options->target);
 	output_options_fini(&options->output);
 }
@@ -588,13 +700,12 @@ void sampling_options_to_engine(const struct sampling_options *options, struct e
 		.keep_command = options->keep_command,
 		.command_off_terminal = options->command_off_terminal,
 		.command_stdout_to_stderr = output_options_use_stdout(&options->output),
-		.source = options->source,
+		.nr_sources = options->nr_sources,
 		.unwind = options->unwind,
 		.hz = options->hz,
 		.max_hz = options->max_hz,
-		.period = options->period,
-		.exclude_user = options->source.exclude_user,
-		.exclude_kernel = options->source.exclude_kernel,
+		.exclude_user = options->sources[0].exclude_user,
+		.exclude_kernel = options->sources[0].exclude_kernel,
 		.max_overhead = options->max_overhead,
 		.duration_ms = options->duration_ms,
 		.delay_ms = options->delay_ms,
@@ -616,5 +727,6 @@ void sampling_options_to_engine(const struct sampling_options *options, struct e
 		.record_every = options->record_every,
 		.compare = options->compare,
 	};
+	memcpy(ret->sources, options->sources, sizeof(ret->sources));
 	target_options_to_engine(&options->target, options->command, ret);
 }

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/vector.h"
 #include "cli/event_options.h"
 #include "cli/cache_options.h"
 #include "cli/output_options.h"
@@ -21,10 +22,11 @@ struct sampling_options {
 	struct target_options target;
 	char **command; /* borrowed from argv, NULL-terminated; NULL: none */
 
-	struct source_spec source;
+	struct source_spec sources[FPL_SOURCES_MAX];
+	size_t nr_sources;    /* 1.. */
+	VECTOR(char *) words; /* owned: the arguments of -e, which sources borrow from */
 	uint64_t hz;	      /* of a clock */
 	uint64_t max_hz;      /* -F max: what the kernel allows, from hz on; 0: not given */
-	uint64_t period;      /* -c, in the source's unit; 0: of a clock by hz, else each event */
 	uint64_t duration_ms; /* 0: until Ctrl-C or the command's end */
 	uint64_t delay_ms;
 	double max_overhead; /* per cent; 0: no limit */
@@ -66,6 +68,10 @@ void sampling_options_fini(struct sampling_options *options);
  * line. Parse with ARGP_IN_ORDER, or "10 -- COMMAND" loses which words came before the "--".
  */
 extern const struct argp sampling_argp;
+
+/* The names of what is sampled to @buf, with ", " between them; NULL: a clock alone, which views
+ * need not name. */
+const char *sampling_options_events(const struct sampling_options *options, char *buf, size_t size);
 
 /* Say on stderr which frequency -F max has chosen; nothing without it. */
 void sampling_options_say_max(const struct sampling_options *options);

@@ -70,7 +70,11 @@ static void say_nothing_shown(const struct profile *profile, const struct sampli
 				       "there were none");
 	else if (profile_source_is_clock(source))
 		fpl_log(FPL_LOG_ERROR, "no samples: the target was not on a CPU, or too briefly");
-	else if (options->source.filter)
+	else if (profile->nr_sources)
+		fpl_log(FPL_LOG_ERROR,
+			"no samples: the target had none of %s, or all were left out",
+			source->name);
+	else if (options->sources[0].filter)
 		fpl_log(FPL_LOG_ERROR,
 			"no samples: none of the %" PRIu64 " %s here passed --filter",
 			profile->books.fired, source->name);
@@ -293,12 +297,15 @@ static int run_engine(const struct sampling_options *options, struct engine_opti
 	CLEANUP(cleanup_stream) struct stream *stream = NULL;
 	CLEANUP(cleanup_progress) struct progress *progress = NULL;
 	const struct event_options *events = &options->events;
+	char events_text[256];
 
 	event_options_to_engine(events, engine);
 	if (events->stream) {
 		const struct stream_options stream_options = {
 			.fd = STDOUT_FILENO,
 			.format = events->stream_format,
+			.sources = options->sources,
+			.nr_sources = options->nr_sources,
 			.user = options->user,
 			.no_demangle = options->output.no_demangle,
 			.inlined = !options->output.no_inlined,
@@ -313,8 +320,10 @@ static int run_engine(const struct sampling_options *options, struct engine_opti
 	}
 
 	if (wants_progress(options))
-		progress = progress_create(options->duration_ms, source_event(&options->source),
-					   options->user, options->command != NULL);
+		progress = progress_create(
+			options->duration_ms,
+			sampling_options_events(options, events_text, sizeof(events_text)),
+			options->user, options->command != NULL);
 	if (progress)
 		engine->listener = progress_listener(progress);
 

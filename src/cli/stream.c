@@ -16,6 +16,7 @@
 struct stream {
 	int fd;
 	enum stream_format format;
+	bool has_several; /* sources */
 	struct feed feed;
 
 	/* the thread's, until it is joined: */
@@ -109,7 +110,7 @@ static void print_head(struct stream *stream)
 
 	if (!to)
 		return;
-	stream_format_head(to, stream->format);
+	stream_format_head(to, stream->format, stream->has_several);
 	if (!fclose(to))
 		write_out(stream, text, size);
 }
@@ -145,6 +146,8 @@ int stream_create(const struct stream_options *options, struct stream **ret, str
 			   .lines = options->lines,
 			   .asks_kernel = true },
 		.user = options->user,
+		.sources = options->sources,
+		.nr_sources = options->nr_sources,
 		.by = PROFILE_BY_PID | PROFILE_BY_TID | PROFILE_BY_COMM | PROFILE_BY_CPU,
 	};
 	struct feed_options feed = { .samples_max = STREAM_QUEUE_MAX, .main = print_loop };
@@ -155,6 +158,7 @@ int stream_create(const struct stream_options *options, struct stream **ret, str
 		return fpl_fail(err, -ENOMEM, "stream: out of memory");
 	stream->fd = options->fd;
 	stream->format = options->format;
+	stream->has_several = options->nr_sources > 1;
 	feed.ctx = stream;
 	code = feed_init(&stream->feed, &feed, err);
 	if (!code)

@@ -22,6 +22,8 @@ struct stream;
 struct stream_options {
 	int fd; /* stays the caller's */
 	enum stream_format format;
+	const struct source_spec *sources; /* borrowed [nr_sources] for the call */
+	size_t nr_sources;
 	bool user;			  /* there are user stacks */
 	bool no_demangle, inlined, lines; /* as of a namer */
 	struct parser *parser;		  /* borrowed */

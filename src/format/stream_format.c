@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "format/stream_format.h"
 #include "recording/keys.h"
+#include "recording/sources.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -112,7 +113,11 @@ static void put_block(FILE *to, const struct recording *recording,
 	put_time(to, unix_ns);
 	fputs(" COMM: ", to);
 	put_safe(to, recording_string(recording, stack->comm), "");
-	fprintf(to, " (pid=%u tid=%u) @ CPU %u\n", stack->pid, stack->tid, stack->cpu);
+	fprintf(to, " (pid=%u tid=%u) @ CPU %u", stack->pid, stack->tid, stack->cpu);
+	if (recording->nr_sources)
+		fprintf(to, " EVENT: %s",
+			recording_string(recording, sources_event(recording, stack)));
+	putc('\n', to);
 	if (stack->nr_kernel)
 		fputs("  Kernel:\n", to);
 	for (size_t i = 0; i < stack->nr_kernel; i++)
@@ -161,6 +166,8 @@ static void put_row(FILE *to, const struct recording *recording,
 	put_time(to, unix_ns);
 	fprintf(to, " %-16s %7u %7u %4u %6u %6u ", comm, stack->pid, stack->tid, stack->cpu,
 		stack->nr_kernel, stack->nr_user);
+	if (recording->nr_sources)
+		fprintf(to, "%-16s ", recording_string(recording, sources_event(recording, stack)));
 	put_top(to, recording, stack);
 	putc('\n', to);
 }
@@ -192,11 +199,15 @@ static void put_json(FILE *to, const struct recording *recording,
 	putc('\n', to);
 }
 
-void stream_format_head(FILE *to, enum stream_format format)
+void stream_format_head(FILE *to, enum stream_format format, bool has_several)
 {
-	if (format == STREAM_FORMAT_TABLE)
-		fprintf(to, "%-31s %-16s %7s %7s %4s %6s %6s %s\n", "TIME", "COMM", "PID", "TID",
-			"CPU", "KDEPTH", "UDEPTH", "TOP");
+	if (format != STREAM_FORMAT_TABLE)
+		return;
+	fprintf(to, "%-31s %-16s %7s %7s %4s %6s %6s ", "TIME", "COMM", "PID", "TID", "CPU",
+		"KDEPTH", "UDEPTH");
+	if (has_several)
+		fprintf(to, "%-16s ", "EVENT");
+	fputs("TOP\n", to);
 }
 
 void stream_format_sample(FILE *to, enum stream_format format, const struct recording *recording,

@@ -18,7 +18,7 @@ enum stream_format { STREAM_FORMAT_LIST(X) STREAM_FORMAT_COUNT };
 #undef X
 
 /* Write the text before the first sample; nothing in most formats. */
-void stream_format_head(FILE *to, enum stream_format format);
+void stream_format_head(FILE *to, enum stream_format format, bool has_several);
 
 /* A sample of @stack, which has tid and cpu, taken at @unix_ns. */
 void stream_format_sample(FILE *to, enum stream_format format, const struct recording *recording,

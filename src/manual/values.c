@@ -21,6 +21,7 @@ static const struct {
 	{ "UID|NAME", VALUE_USER },
 	{ "FORMAT", VALUE_WORD },
 	{ "EVENT", VALUE_WORD },
+	{ "EVENT[,EVENT...]", VALUE_WORDS },
 	{ "LABEL[,LABEL...]", VALUE_WORDS },
 };
 
@@ -46,7 +47,7 @@ static void add_events(struct value *value)
 
 static void add_words(const char *arg, struct value *value)
 {
-	if (!strcmp(arg, "EVENT")) {
+	if (!strncmp(arg, "EVENT", 5)) {
 		add_events(value);
 		return;
 	}

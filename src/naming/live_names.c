@@ -2,11 +2,30 @@
 #include "naming/live_names.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "naming/recorded.h"
+
+/* One source needs no name: what its samples weigh is told of the whole run alone. */
+static void set_sources(struct profile *live, const struct live_names_options *options)
+{
+	struct profile_source list[FPL_SOURCES_MAX] = { 0 };
+
+	if (options->nr_sources < 2)
+		return;
+	for (size_t i = 0; i < options->nr_sources; i++) {
+		const struct source_spec *spec = &options->sources[i];
+
+		memcpy(list[i].name, spec->name, sizeof(list[i].name));
+		if (spec->class != SOURCE_CLOCK)
+			snprintf(list[i].unit, sizeof(list[i].unit), "%s",
+				 spec->unit ? spec->unit : "count");
+	}
+	profile_set_sources(live, list, options->nr_sources);
+}
 
 int live_names_init(struct live_names *ret, const struct live_names_options *options,
 		    struct fpl_err *err)
@@ -17,6 +36,7 @@ int live_names_init(struct live_names *ret, const struct live_names_options *opt
 	*ret = (struct live_names){
 		.live = { .user = options->user, .kernel = true, .by = options->by },
 	};
+	set_sources(&ret->live, options);
 	namer.is_live = true;
 	code = namer_create(&namer, &ret->namer, err);
 	if (!code)

@@ -22,6 +22,8 @@ struct live_names_options {
 	struct names_options names;
 	bool user;   /* there are user stacks */
 	unsigned by; /* PROFILE_BY_*: what stacks of the recording are told apart by */
+	const struct source_spec *sources; /* borrowed [nr_sources]: what the stacks are of */
+	size_t nr_sources;
 };
 
 struct live_names {

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/vector.h"
+#include "recording/sources.h"
 
 /* User frames added lately: most frames of a profile are the same few. */
 #define ADDED_LOG2 15
@@ -42,26 +43,45 @@ static unsigned shown_by(unsigned by)
 	       (by & PROFILE_BY_PID ? RECORDING_HAS_PID : 0u) |
 	       (by & PROFILE_BY_TID ? RECORDING_HAS_TID : 0u) |
 	       (by & PROFILE_BY_CPU ? RECORDING_HAS_CPU : 0u) |
-	       (by & PROFILE_BY_CGROUP ? RECORDING_HAS_CGROUP : 0u);
+	       (by & PROFILE_BY_CGROUP ? RECORDING_HAS_CGROUP : 0u) |
+	       (by & PROFILE_BY_EVENT ? RECORDING_HAS_EVENT : 0u);
+}
+
+static int add_source(struct recording *to, const struct profile_source *source,
+		      struct recording_source *ret)
+{
+	int err = recording_add_text(to, source->name, &ret->event);
+
+	if (!err)
+		err = recording_add_text(to, source->type, &ret->weight_type);
+	if (!err)
+		err = recording_add_text(to, source->unit, &ret->weight_unit);
+	ret->hz = source->hz;
+	ret->period = source->period;
+	return err;
+}
+
+static int add_sources(struct recording *to, const struct profile *profile)
+{
+	struct recording_source list[FPL_SOURCES_MAX];
+	size_t nr = profile->nr_sources ? profile->nr_sources : 1;
+	int err = 0;
+
+	for (size_t i = 0; !err && i < nr; i++)
+		err = add_source(to, nr > 1 ? &profile->sources[i] : &profile->source, &list[i]);
+	return err ? err : sources_set(to, list, nr);
 }
 
 static int add_run(struct recorder *recorder)
 {
 	const struct profile *profile = recorder->names->profile;
 	struct recording *ret = recorder->recording;
-	const struct profile_source *source = &profile->source;
-	int err = recording_add_text(ret, source->name, &ret->event);
+	int err = add_sources(ret, profile);
 
-	if (!err)
-		err = recording_add_text(ret, source->type, &ret->weight_type);
-	if (!err)
-		err = recording_add_text(ret, source->unit, &ret->weight_unit);
 	if (!err)
 		err = recording_add_text(ret, profile->kernel_release, &ret->kernel);
 	for (char **arg = profile->argv; !err && arg && *arg; arg++)
 		err = recording_add_arg(ret, *arg);
-	ret->hz = source->hz;
-	ret->period = source->period;
 	ret->start_unix_ns = profile->start_unix_ns;
 	ret->duration_ns = profile->duration_ns;
 	ret->nr_cpus = profile->nr_cpus;
@@ -246,6 +266,7 @@ static int add_stack(struct recorder *recorder, const struct profile_stack *stac
 		.stop = profile->user && !no_user ? stack->stop : RECORDING_NO_STOP,
 		.has = RECORDING_HAS_COMM | RECORDING_HAS_PID,
 		.no_user = no_user,
+		.source = stack->source,
 		.pid = stack->pid,
 		.elided = stack->elided,
 	};

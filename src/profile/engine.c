@@ -49,13 +49,35 @@
 #define TABLES_TIMEOUT_MS  10000	      /* for those still being compiled when the run ends */
 #define LOOKUPS_TIMEOUT_MS 10000	      /* for what is still being looked up then */
 
+static int check_sources(const struct engine_options *o, struct fpl_err *err)
+{
+	size_t nr_clocks = 0;
+
+	if (o->nr_sources < 1 || o->nr_sources > FPL_SOURCES_MAX)
+		return fpl_fail(err, -EINVAL, "-e: %zu events: wanted 1 to %u", o->nr_sources,
+				FPL_SOURCES_MAX);
+	for (size_t i = 0; i < o->nr_sources; i++) {
+		const struct source_spec *spec = &o->sources[i];
+
+		nr_clocks += spec->class == SOURCE_CLOCK;
+		if (!spec->name[0])
+			return fpl_fail(err, -EINVAL, "-e: no event");
+		if (nr_clocks > 1)
+			return fpl_fail(err, -EINVAL, "-e %s: a second clock", spec->name);
+		if (spec->class != SOURCE_CLOCK && spec->period > UINT32_MAX)
+			return fpl_fail(err, -EINVAL, "%s: -c is above %u", spec->name, UINT32_MAX);
+	}
+	return 0;
+}
+
 static int check_options(const struct engine_options *o, struct fpl_err *err)
 {
-	bool is_clock = o->source.class == SOURCE_CLOCK;
+	bool has_clock = engine_clock(o) != NULL;
+	int code = check_sources(o, err);
 
-	if (!o->source.name[0])
-		return fpl_fail(err, -EINVAL, "-e: no event");
-	if (is_clock && (o->hz < 1 || o->hz > ENGINE_HZ_MAX))
+	if (code)
+		return code;
+	if (has_clock && (o->hz < 1 || o->hz > ENGINE_HZ_MAX))
 		return fpl_fail(err, -EINVAL, "-F %llu: wanted 1 to %u", (unsigned long long)o->hz,
 				ENGINE_HZ_MAX);
 	if (o->max_depth < 1 || o->max_depth > FPL_DEPTH_MAX)
@@ -67,9 +89,8 @@ static int check_options(const struct engine_options *o, struct fpl_err *err)
 	if (o->snapshot_bytes > FPL_SNAPSHOT_MAX)
 		return fpl_fail(err, -EINVAL, "--snapshot %u: at most %u", o->snapshot_bytes,
 				FPL_SNAPSHOT_MAX);
-	if (!is_clock && (o->period > UINT32_MAX || o->max_overhead > 0))
-		return fpl_fail(err, -EINVAL, "%s: -c is above %u, or --max-overhead given",
-				o->source.name, UINT32_MAX);
+	if (!has_clock && o->max_overhead > 0)
+		return fpl_fail(err, -EINVAL, "--max-overhead: is for a clock");
 	if (!(o->max_overhead >= 0 && o->max_overhead <= 100))
 		return fpl_fail(err, -EINVAL, "--max-overhead %g: wanted 0 to 100",
 				o->max_overhead);
@@ -169,7 +190,10 @@ static int enable(struct engine *engine, struct fpl_err *err)
 
 	kernel_side_open_gate(&engine->kernel);
 
-	int code = source_enable(&engine->source, err);
+	int code = 0;
+
+	for (size_t i = 0; !code && i < engine->nr_sources; i++)
+		code = source_enable(&engine->sources[i], err);
 
 	engine->enabled_ns = clock_monotonic_ns();
 	listening_begin(&engine->listening, engine->enabled_ns, engine->timeline.start_ns,
@@ -225,9 +249,10 @@ static int idle_ms(const struct engine *engine, uint64_t until)
 /* How long the next drain is put off after one that brought @nr_records. */
 static uint64_t drain_pause_ns(const struct engine *engine, uint32_t nr_records)
 {
-	size_t nr_cpus = engine->source.cpus.nr;
-	uint64_t pause_ns = profile_source_is_clock(&engine->source.what)
-				    ? engine->source.period / (nr_cpus ? nr_cpus : 1)
+	const struct source *source = &engine->sources[0];
+	size_t nr_cpus = source->cpus.nr;
+	uint64_t pause_ns = engine->nr_sources == 1 && profile_source_is_clock(&source->what)
+				    ? source->period / (nr_cpus ? nr_cpus : 1)
 				    : 0; /* unknown: events may come in bursts */
 
 	if (pause_ns < DRAIN_PAUSE_NS || nr_records >= DRAIN_MANY)
@@ -409,12 +434,14 @@ static int run(struct engine *engine, struct profile *ret, struct fpl_err *err)
 		code = enable(engine, err);
 	if (!code && engine->command.pid)
 		code = command_release(&engine->command, engine->signal_fd, err);
-	if (!code && engine->source.is_second_best)
-		fpl_log(FPL_LOG_DEBUG, "no cpu-cycles counter on this machine: sampling %s",
-			engine->source.what.name);
+	for (size_t i = 0; !code && i < engine->nr_sources; i++)
+		if (engine->sources[i].is_second_best)
+			fpl_log(FPL_LOG_DEBUG, "no cpu-cycles counter on this machine: sampling %s",
+				engine->sources[i].what.name);
 	if (!code)
 		code = loop(engine, err);
-	source_disable(&engine->source);
+	for (size_t i = 0; i < engine->nr_sources; i++)
+		source_disable(&engine->sources[i]);
 	engine->disabled_ns = clock_monotonic_ns();
 	kernel_side_close_gate(&engine->kernel);
 	if (code)

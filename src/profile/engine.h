@@ -113,14 +113,14 @@ struct engine_options {
 	 * there. */
 	bool command_off_terminal;
 
-	struct source_spec source; /* its modifiers are exclude_user and exclude_kernel below */
+	/* At most one is a clock, and all have other names; their modifiers are
+	 * exclude_user and exclude_kernel below, for all. */
+	struct source_spec sources[FPL_SOURCES_MAX];
+	size_t nr_sources; /* 1.. */
 	enum engine_unwind unwind;
 	bool synth;	 /* with rows made from code without CFI; not with ENGINE_UNWIND_CFI */
 	uint64_t hz;	 /* of a clock: samples per second and CPU, 1.. */
 	uint64_t max_hz; /* with max_overhead: hz may rise this far; 0: it stays */
-	/* The CPU clock's in ns, where hz is not exact enough; 0: by hz. Other sources: one event
-	 * in so many is sampled, at most UINT32_MAX; 0: 1, where that is possible. */
-	uint64_t period;
 	/* No samples taken in user mode, or none taken in the kernel: they are filtered. */
 	bool exclude_user, exclude_kernel;
 	/* Per cent of the CPU time of what is profiled, and of one CPU at least, that the run may

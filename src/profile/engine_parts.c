@@ -112,7 +112,7 @@ static int watch_data(struct engine *engine, struct fpl_err *err)
 		code = watch(engine, compiler_fd(engine->tables.compiler), WATCH_DATA, err);
 	if (!code)
 		code = watch(engine, lookups_fd(engine->lookups), WATCH_DATA, err);
-	for (size_t i = 0; !code && i < engine->source.cpus.nr; i++)
+	for (size_t i = 0; !code && i < engine->sources[0].cpus.nr; i++)
 		code = watch(engine, sideband_fd(engine->sideband, i), WATCH_DATA, err);
 	if (!code && engine->options->listener)
 		code = watch(engine, engine->options->listener->stop_fd, WATCH_LISTENER, err);
@@ -301,7 +301,8 @@ static void make_onlookers(struct engine *engine)
 		.comm_filter = engine->comm_filter,
 	};
 	engine->overhead.config = (struct overhead_config){
-		.source = &engine->source,
+		.sources = engine->sources,
+		.nr_sources = engine->nr_sources,
 		.kernel = &engine->kernel,
 		.limit = engine->options->max_overhead,
 		.max_hz = engine->options->max_hz,
@@ -373,9 +374,9 @@ static void *load_kernel_side(void *ctx)
 	struct engine *engine = loading->engine;
 
 	/* records are taken later, when there is who takes them */
-	loading->code = kernel_side_open(engine->options, &engine->host, &engine->source,
-					 collect_ring_record, &engine->collect, &engine->kernel,
-					 &loading->err);
+	loading->code = kernel_side_open(engine->options, &engine->host, engine->sources,
+					 engine->nr_sources, collect_ring_record, &engine->collect,
+					 &engine->kernel, &loading->err);
 	return NULL;
 }
 
@@ -409,14 +410,47 @@ static int check_namespaces(const struct host *host, struct fpl_err *err)
 	return fpl_fail(err, -EOPNOTSUPP, "%s: %s", advice.why, advice.fix);
 }
 
+const struct source_spec *engine_clock(const struct engine_options *options)
+{
+	for (size_t i = 0; i < options->nr_sources; i++)
+		if (options->sources[i].class == SOURCE_CLOCK)
+			return &options->sources[i];
+	return NULL;
+}
+
+static int open_sources(struct engine *engine, struct fpl_err *err)
+{
+	for (size_t i = 0; i < engine->options->nr_sources; i++) {
+		int code = source_open(engine->options, (uint32_t)i, &engine->sources[i], err);
+
+		if (code)
+			return code;
+		engine->nr_sources++;
+	}
+	return 0;
+}
+
+static int attach_sources(struct engine *engine, struct fpl_err *err)
+{
+	int code = 0;
+
+	for (size_t i = 0; !code && i < engine->nr_sources; i++) {
+		struct source *source = &engine->sources[i];
+
+		code = source_attach(source,
+				     kernel_side_sampler_fd(&engine->kernel, source->sampler), err);
+	}
+	return code;
+}
+
 /* Open the kernel's parts: events, side-band, programs. A failure is explained by a missing
  * feature. */
 static int open_kernel(struct engine *engine, struct fpl_err *err)
 {
-	int code = source_open(engine->options, &engine->source, err);
+	int code = open_sources(engine, err);
 
 	if (!code) {
-		code = sideband_open(engine->source.cpus.cpus, engine->source.cpus.nr,
+		code = sideband_open(engine->sources[0].cpus.cpus, engine->sources[0].cpus.nr,
 				     engine->options->by & PROFILE_BY_CGROUP, &engine->sideband,
 				     err);
 		if (code == -EINVAL) /* a field of the attributes that is not known yet */
@@ -465,9 +499,7 @@ int engine_open(struct engine *engine, struct fpl_err *err)
 	if (!code)
 		code = make_parts(engine, err);
 	if (!code)
-		code = source_attach(
-			&engine->source,
-			kernel_side_sampler_fd(&engine->kernel, engine->source.sampler), err);
+		code = attach_sources(engine, err);
 	if (!code)
 		code = set_targets(engine, err);
 	return code ? code : watch_data(engine, err);
@@ -475,9 +507,11 @@ int engine_open(struct engine *engine, struct fpl_err *err)
 
 void engine_close(struct engine *engine)
 {
-	source_disable(&engine->source);
+	for (size_t i = 0; i < engine->nr_sources; i++)
+		source_disable(&engine->sources[i]);
 	command_end(&engine->command);
-	source_close(&engine->source);
+	for (size_t i = 0; i < engine->nr_sources; i++)
+		source_close(&engine->sources[i]);
 	collect_fini(&engine->collect);
 	lookups_end(engine->lookups);
 	replayer_fini(&engine->replayer);

@@ -78,13 +78,13 @@ static int close_books(struct engine *engine, struct profile *profile, struct fp
 		.cut = counters.deep_cut,
 		.ns = counters.deep_ns,
 	};
-	profile->books.expected = source_expected(&engine->source);
-	profile->books.counted = source_counted(&engine->source, profile->books.fired);
 
-	uint64_t due = profile->books.expected + profile->books.counted; /* one is 0 */
+	struct source_sums sums = sources_sum(engine->sources, engine->nr_sources,
+					      profile->books.fired, counters.entered);
 
-	if (due > profile->books.fired)
-		profile->books.missed = due - profile->books.fired;
+	profile->books.expected = sums.expected;
+	profile->books.counted = sums.counted;
+	profile->books.missed = sums.missed;
 	profile->books.bpf_runs = kernel_side_run_cnt(&engine->kernel);
 	if (!profile->books.bpf_runs)
 		profile->books.bpf_runs = counters.fired;
@@ -143,14 +143,30 @@ static int take_refusals(const struct engine *engine, struct profile *profile)
 	return refusals_sum(books, profile);
 }
 
+static void take_sources(const struct engine *engine, struct profile *profile)
+{
+	const struct source *clock = engine->overhead.clock;
+	struct profile_source list[FPL_SOURCES_MAX];
+
+	for (size_t i = 0; i < engine->nr_sources; i++) {
+		const struct source *source = &engine->sources[i];
+
+		list[i] = source->what;
+		if (source->nr_sampled > profile->nr_cpus)
+			profile->nr_cpus = (uint32_t)source->nr_sampled;
+	}
+	profile_set_sources(profile, list, engine->nr_sources);
+	if (clock)
+		profile->hz_end = engine->overhead.throttle.nr_changes ? NS_PER_S / clock->period
+								       : clock->what.hz;
+}
+
 int engine_result(struct engine *engine, struct profile *profile, struct fpl_err *err)
 {
 	const struct engine_options *o = engine->options;
 	struct utsname uts;
 
-	profile->source = engine->source.what;
-	profile->hz_end = engine->overhead.throttle.nr_changes ? NS_PER_S / engine->source.period
-							       : profile->source.hz;
+	take_sources(engine, profile);
 	profile->hz_changes = engine->overhead.throttle.nr_changes;
 	profile->max_overhead = o->max_overhead;
 	profile->argv = o->argv;
@@ -168,7 +184,6 @@ int engine_result(struct engine *engine, struct profile *profile, struct fpl_err
 		profile->startup_ms =
 			(engine->enabled_ns - engine->began_ns) / NS_PER_MS - o->delay_ms;
 	}
-	profile->nr_cpus = (uint32_t)engine->source.nr_sampled;
 	if (uname(&uts) == 0)
 		memcpy(profile->kernel_release, uts.release, sizeof(profile->kernel_release));
 

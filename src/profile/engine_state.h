@@ -41,7 +41,8 @@ struct engine {
 	struct host host;		      /* before rights were given up */
 	sigset_t signals;		      /* blocked when the run began */
 	struct command command;
-	struct source source;
+	struct source sources[FPL_SOURCES_MAX]; /* [nr_sources] */
+	size_t nr_sources;			/* that are open */
 	struct kernel_side kernel;
 	struct sideband *sideband;
 	struct catalog *catalog;
@@ -73,6 +74,9 @@ struct engine {
 	uint64_t next_trim_ns;
 	uint64_t away_ns; /* in which the ring's reader was stopped or had no CPU */
 };
+
+/* The clock that is asked for; NULL: no source is one. */
+const struct source_spec *engine_clock(const struct engine_options *options);
 
 /*
  * Open everything, down to the last map; no event is enabled, a command is held. Errors: as

@@ -93,7 +93,7 @@ static uint32_t filter_flags(const struct engine_options *options)
 }
 
 static void configure(struct fpless_bpf *skel, const struct engine_options *options,
-		      const struct host *host, const struct source *source)
+		      const struct host *host, const struct source *sources, size_t nr_sources)
 {
 	struct fpl_config config = {
 		.max_depth = options->max_depth,
@@ -103,7 +103,7 @@ static void configure(struct fpless_bpf *skel, const struct engine_options *opti
 		.wakeup_bytes = ring_bytes(options) / 4,
 		.nr_stack_groups = nr_stack_groups(options),
 		.fp_depth = fp_depth(host),
-		.nr_sources = 1,
+		.nr_sources = (uint32_t)nr_sources,
 	};
 
 	if (getrandom(config.seed, sizeof(config.seed), GRND_NONBLOCK) < 0)
@@ -137,7 +137,8 @@ static void configure(struct fpless_bpf *skel, const struct engine_options *opti
 	config.flags |= filter_flags(options);
 	memcpy((void *)(uintptr_t)&skel->rodata->config, &config, sizeof(config));
 	/* the period of an event with a record is counted by the program, not by the kernel */
-	skel->bss->source_weights[0] = source->period;
+	for (size_t i = 0; i < nr_sources; i++)
+		skel->bss->source_weights[i] = sources[i].period;
 }
 
 /* Size the filters' maps; maps of filters that were not requested are not made. */
@@ -208,7 +209,7 @@ static int map_array(const struct bpf_map *map, void **ret, struct fpl_err *err)
  * NULL, in all of the kernel's. *@ret: the kernel's answer.
  */
 static int load_with(struct kernel_side *kernel, const struct engine_options *options,
-		     const struct host *host, const struct source *source,
+		     const struct host *host, const struct source *sources, size_t nr_sources,
 		     struct kernel_types *types, int *ret, struct fpl_err *err)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = types ? types->path : NULL);
@@ -219,8 +220,8 @@ static int load_with(struct kernel_side *kernel, const struct engine_options *op
 	if (kernel->skel->rodata->shared_version != FPL_SHARED_VERSION)
 		return fpl_fail(err, -EOPNOTSUPP, "BPF object of version %u, wanted %u: rebuild",
 				kernel->skel->rodata->shared_version, FPL_SHARED_VERSION);
-	configure(kernel->skel, options, host, source);
-	*ret = samplers_choose(kernel->skel, source, 1);
+	configure(kernel->skel, options, host, sources, nr_sources);
+	*ret = samplers_choose(kernel->skel, sources, nr_sources);
 	if (!*ret)
 		*ret = size_maps(kernel->skel, options, kernel);
 	if (!*ret && kernel_room_check(kernel->skel->obj, options, err))
@@ -233,7 +234,8 @@ static int load_with(struct kernel_side *kernel, const struct engine_options *op
 }
 
 static int load(struct kernel_side *kernel, const struct engine_options *options,
-		const struct host *host, const struct source *source, struct fpl_err *err)
+		const struct host *host, const struct source *sources, size_t nr_sources,
+		struct fpl_err *err)
 {
 	struct kernel_types types;
 	struct fpl_err why = { 0 };
@@ -241,7 +243,7 @@ static int load(struct kernel_side *kernel, const struct engine_options *options
 	int code = kernel_types_init(&types, &why);
 
 	if (!code) {
-		code = load_with(kernel, options, host, source, &types, &answer, &why);
+		code = load_with(kernel, options, host, sources, nr_sources, &types, &answer, &why);
 		kernel_types_fini(&types);
 	}
 	if (advice_is_refusal(answer) || answer == -ENOMEM) {
@@ -252,7 +254,7 @@ static int load(struct kernel_side *kernel, const struct engine_options *options
 	if (code) {
 		fpl_log(FPL_LOG_DEBUG, "%s: reading all of the kernel's types", why.msg);
 		fpless_bpf__destroy(kernel->skel);
-		code = load_with(kernel, options, host, source, NULL, &answer, err);
+		code = load_with(kernel, options, host, sources, nr_sources, NULL, &answer, err);
 	}
 	if (code)
 		return code;
@@ -262,15 +264,13 @@ static int load(struct kernel_side *kernel, const struct engine_options *options
 	return code ? code : map_array(kernel->skel->maps.stacks, (void **)&kernel->stacks, err);
 }
 
-/* Tell the program what to do with the event's record. */
-static int describe_event(struct kernel_side *kernel, const struct source *source,
-			  struct fpl_err *err)
+/* Tell the program what to do with the record of source number @source. */
+static int describe_event(struct kernel_side *kernel, uint32_t source,
+			  const struct fpl_source *event, struct fpl_err *err)
 {
-	uint32_t zero = 0;
-
-	if (bpf_map_update_elem(bpf_map__fd(kernel->skel->maps.sources), &zero, source->event,
-				BPF_ANY))
+	if (bpf_map_update_elem(bpf_map__fd(kernel->skel->maps.sources), &source, event, BPF_ANY))
 		return fpl_fail(err, cannot_run(-errno), "BPF map sources: %s", strerror(errno));
+	kernel->every[source] = event->every;
 	return 0;
 }
 
@@ -308,8 +308,9 @@ static int take_record(void *ctx, void *data, size_t size)
 }
 
 int kernel_side_open(const struct engine_options *options, const struct host *host,
-		     const struct source *source, int (*record)(void *ctx, void *data, size_t size),
-		     void *ctx, struct kernel_side *ret, struct fpl_err *err)
+		     const struct source *sources, size_t nr_sources,
+		     int (*record)(void *ctx, void *data, size_t size), void *ctx,
+		     struct kernel_side *ret, struct fpl_err *err)
 {
 	struct kernel_side kernel = { 0 };
 	uint64_t nr_chunks = options->table_memory >> FPL_CHUNK_LOG2;
@@ -326,13 +327,14 @@ int kernel_side_open(const struct engine_options *options, const struct host *ho
 	code = chunk_maker_create(kernel.nr_chunks, &kernel.chunk_maker, &no_chunks);
 	if (code == -ENOMEM || code == -EAGAIN)
 		return fpl_fail(err, code, "%s", no_chunks.msg);
-	code = samplers_prepare(source, 1, err);
+	code = samplers_prepare(sources, nr_sources, err);
 	if (!code)
-		code = load(&kernel, options, host, source, err);
+		code = load(&kernel, options, host, sources, nr_sources, err);
 	if (!code && !kernel.chunk_maker)
 		code = fpl_fail(err, cannot_run(no_chunks.code), "%s", no_chunks.msg);
-	if (!code && source->event)
-		code = describe_event(&kernel, source, err);
+	for (uint32_t i = 0; !code && i < nr_sources; i++)
+		if (sources[i].event)
+			code = describe_event(&kernel, i, sources[i].event, err);
 	if (!code)
 		code = attach_life(&kernel, err);
 	if (!code) {
@@ -390,9 +392,10 @@ int kernel_side_sampler_fd(const struct kernel_side *kernel, enum sampler sample
 	return samplers_fd(kernel->skel, sampler);
 }
 
-void kernel_side_set_weight(struct kernel_side *kernel, uint64_t weight)
+void kernel_side_set_weight(struct kernel_side *kernel, uint32_t source, uint64_t weight)
 {
-	__atomic_store_n(&kernel->skel->bss->source_weights[0], weight, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&kernel->skel->bss->source_weights[source % FPL_SOURCES_MAX], weight,
+			 __ATOMIC_SEQ_CST);
 }
 
 void kernel_side_open_gate(struct kernel_side *kernel)
@@ -557,7 +560,7 @@ const struct publisher_ops kernel_side_publisher_ops = {
 
 int kernel_side_counters(const struct kernel_side *kernel, struct fpl_counters *ret)
 {
-	return samplers_counters(kernel->skel, ret);
+	return samplers_counters(kernel->skel, kernel->every, ret);
 }
 
 uint64_t kernel_side_run_cnt(const struct kernel_side *kernel)

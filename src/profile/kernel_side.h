@@ -41,22 +41,23 @@ struct kernel_side {
 	uint64_t ring_peak_bytes; /* by one drain, the most */
 	uint64_t awake_ns,
 		gap_max_ns; /* since when this thread does other things, and the longest */
+	uint32_t every[FPL_SOURCES_MAX]; /* events with a record: one in so many is sampled; 0: no
+					    record */
 	uint32_t nr_procs_peak, nr_mapsets_peak, nr_targets_peak;
 	struct bpf_link *links[KERNEL_SIDE_LINKS_MAX]; /* owned [nr_links] */
 	size_t nr_links;
 };
 
 /*
- * Load the programs, sized and configured after @options for @host, and the one that takes samples
- * of
- * @source; attach those that follow the lives of processes. @record is called for each record of
- * the ring by kernel_side_drain.
+ * Load the programs, sized and configured after @options for @host, and those that take samples of
+ * @sources [@nr_sources]; attach those that follow the lives of processes. @record is called for
+ * each record of the ring by kernel_side_drain.
  *
  * Errors say what is missing and what to do: rights, BTF, an old kernel, memory. Never -ESRCH,
  * -ENOENT, -EINVAL or -EIO, which mean something else to the caller of engine_run.
  */
 FPL_MUST_CHECK int kernel_side_open(const struct engine_options *options, const struct host *host,
-				    const struct source *source,
+				    const struct source *sources, size_t nr_sources,
 				    int (*record)(void *ctx, void *data, size_t size), void *ctx,
 				    struct kernel_side *ret, struct fpl_err *err);
 void kernel_side_close(struct kernel_side *kernel);
@@ -82,8 +83,8 @@ int kernel_side_sampler_fd(const struct kernel_side *kernel, enum sampler sample
 void kernel_side_open_gate(struct kernel_side *kernel);
 void kernel_side_close_gate(struct kernel_side *kernel);
 
-/* Let samples weigh @weight from here on: while no event is enabled. */
-void kernel_side_set_weight(struct kernel_side *kernel, uint64_t weight);
+/* Let samples of source number @source weigh @weight from here on: while it is not enabled. */
+void kernel_side_set_weight(struct kernel_side *kernel, uint32_t source, uint64_t weight);
 
 /* Let @pid be a target with FPL_TARGET_* @flags. */
 FPL_MUST_CHECK int kernel_side_target(struct kernel_side *kernel, uint32_t pid, uint32_t flags,
@@ -131,7 +132,7 @@ uint64_t kernel_side_gen(void *kernel, uint32_t pid);
 /* Access to the map `mapsets`, with the struct kernel_side as ctx. */
 extern const struct publisher_ops kernel_side_publisher_ops;
 
-/* Sums over all CPUs. */
+/* Sums over all CPUs, as of samplers_counters. */
 FPL_MUST_CHECK int kernel_side_counters(const struct kernel_side *kernel, struct fpl_counters *ret);
 
 /* Runs of the samplers as the kernel counted them; 0 while kernel.bpf_stats_enabled is off. */

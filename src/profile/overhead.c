@@ -10,14 +10,31 @@
 #define HELPERS_PERIOD_NS	 (4000 * NS_PER_MS)
 #define HELPERS_PERIOD_JUDGED_NS (1000 * NS_PER_MS)
 
+/* Samples of the clock in what is profiled, or fewer: idle and filtered ones are not counted by
+ * source, so those of other sources are taken off, too. */
+static uint64_t clock_samples(const struct overhead *overhead, const struct fpl_counters *counters)
+{
+	const struct overhead_config *config = &overhead->config;
+	uint64_t others = counters->idle + counters->filtered;
+
+	if (config->nr_sources > 1)
+		others += counters->entered;
+	for (size_t i = 0; i < config->nr_sources; i++)
+		if (!config->sources[i].event)
+			others += source_counted(&config->sources[i], 0);
+	return counters->fired > others ? counters->fired - others : 0;
+}
+
 static struct throttle_use use_now(struct overhead *overhead, const struct fpl_counters *counters,
 				   uint64_t now)
 {
-	uint64_t nr_samples = counters->fired - counters->idle - counters->filtered;
+	uint64_t nr_samples = clock_samples(overhead, counters);
 
 	/* between two looks all samples have the weight of the period in force */
-	overhead->work_ns += (nr_samples - overhead->nr_samples) * overhead->config.source->period;
-	overhead->nr_samples = nr_samples;
+	if (nr_samples > overhead->nr_samples) {
+		overhead->work_ns += (nr_samples - overhead->nr_samples) * overhead->clock->period;
+		overhead->nr_samples = nr_samples;
+	}
 	return (struct throttle_use){
 		.now_ns = now,
 		.bpf_ns = counters->bpf_ns,
@@ -52,8 +69,11 @@ void overhead_begin(struct overhead *overhead, uint64_t now)
 {
 	const struct throttle_use use = { .now_ns = now, .own_ns = usage_cpu_ns() };
 
-	throttle_init(&overhead->throttle, overhead->config.limit, overhead->config.source->period,
-		      &use);
+	for (size_t i = 0; i < overhead->config.nr_sources; i++)
+		if (profile_source_is_clock(&overhead->config.sources[i].what))
+			overhead->clock = &overhead->config.sources[i];
+	throttle_init(&overhead->throttle, overhead->clock ? overhead->config.limit : 0,
+		      overhead->clock ? overhead->clock->period : 1, &use);
 	if (overhead->config.max_hz)
 		overhead->throttle.wanted_ns = NS_PER_S / overhead->config.max_hz;
 }
@@ -91,10 +111,11 @@ void overhead_check(struct overhead *overhead, const struct fpl_counters *counte
 		return;
 	}
 	/* off meanwhile: no sample may have the weight of another period */
-	source_disable(overhead->config.source);
-	source_set_period(overhead->config.source, throttle->period_ns);
-	kernel_side_set_weight(overhead->config.kernel, overhead->config.source->period);
-	if (source_enable(overhead->config.source, &err))
+	source_disable(overhead->clock);
+	source_set_period(overhead->clock, throttle->period_ns);
+	kernel_side_set_weight(overhead->config.kernel, overhead->clock->number,
+			       overhead->clock->period);
+	if (source_enable(overhead->clock, &err))
 		fpl_log(FPL_LOG_WARN, "%s", err.msg);
 	say(throttle, throttle->period_ns > before_ns);
 }

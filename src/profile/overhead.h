@@ -14,7 +14,8 @@
 
 /* All pointers are borrowed. */
 struct overhead_config {
-	struct source *source; /* no limit unless it is a clock */
+	struct source *sources; /* [nr_sources]; no limit unless one is a clock */
+	size_t nr_sources;
 	struct kernel_side *kernel;
 	double limit;	 /* per cent, --max-overhead; 0: no limit */
 	uint64_t max_hz; /* the frequency to come up to, -F max; 0: that of source */
@@ -28,6 +29,7 @@ struct overhead {
 	struct usage_helpers helpers;
 	uint64_t next_helpers_ns; /* when they are looked at again */
 	struct throttle throttle;
+	struct source *clock;	      /* of the sources; NULL: none is one */
 	uint64_t nr_samples, work_ns; /* of what is profiled, at the last look */
 	bool has_said_stuck;
 };

@@ -1,9 +1,52 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "profile/profile.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "profile/code_names.h"
+
+/* All names, or those that there is room for. */
+static void join_names(const struct profile_source *list, size_t nr, char *ret, size_t size)
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < nr && used < size; i++)
+		used += (size_t)snprintf(ret + used, size - used, "%s%s", i ? "," : "",
+					 list[i].name);
+	if (used >= size)
+		memcpy(ret + size - 4, "...", 4);
+}
+
+void profile_set_sources(struct profile *profile, const struct profile_source *list, size_t nr)
+{
+	struct profile_source *all = &profile->source;
+
+	profile->nr_sources = nr > 1 ? nr : 0;
+	if (nr == 1) {
+		*all = list[0];
+		return;
+	}
+	memcpy(profile->sources, list, nr * sizeof(*list));
+	*all = (struct profile_source){ 0 };
+	join_names(list, nr, all->name, sizeof(all->name));
+}
+
+const struct profile_source *profile_clock(const struct profile *profile)
+{
+	if (!profile->nr_sources)
+		return profile_source_is_clock(&profile->source) ? &profile->source : NULL;
+	for (size_t i = 0; i < profile->nr_sources; i++)
+		if (profile_source_is_clock(&profile->sources[i]))
+			return &profile->sources[i];
+	return NULL;
+}
+
+bool profile_counts_events(const struct profile *profile)
+{
+	return profile->nr_sources || !profile_source_is_clock(&profile->source);
+}
 
 uint64_t profile_shown(const struct profile *profile)
 {

@@ -37,7 +37,8 @@ struct code_names;
 	X(TID, "tid")         \
 	X(COMM, "comm")       \
 	X(CPU, "cpu")         \
-	X(CGROUP, "cgroup")
+	X(CGROUP, "cgroup")   \
+	X(EVENT, "event")
 
 #define X(name, word) PROFILE_LABEL_##name,
 enum profile_label { PROFILE_LABEL_LIST(X) PROFILE_LABEL_COUNT };
@@ -59,9 +60,10 @@ struct profile_stack {
 	uint64_t cgroup;   /* id; 0 unless by cgroup */
 	uint32_t pid;
 	uint32_t tid, cpu; /* 0 unless by tid, by cpu */
-	uint8_t stop;  /* enum fpl_stop; meaningless with FPL_SAMPLE_KTHREAD or without user stacks
-			*/
-	uint8_t flags; /* FPL_SAMPLE_* */
+	uint8_t stop;	/* enum fpl_stop; meaningless with FPL_SAMPLE_KTHREAD or without user stacks
+			 */
+	uint8_t flags;	/* FPL_SAMPLE_* */
+	uint8_t source; /* of several: sources[source] of the profile; else 0 */
 	uint16_t nr_user, nr_kernel;
 	uint16_t nr_fp;		  /* 0 unless both walks were asked for */
 	uint32_t elided;	  /* the most frames that FPL_FRAME_GAP among user stands for */
@@ -185,8 +187,11 @@ static inline bool profile_source_is_clock(const struct profile_source *source)
 }
 
 struct profile {
-	/* what was asked */
+	/* what was asked: the source; of several what is common to all, names with commas between
+	 * them */
 	struct profile_source source;
+	struct profile_source sources[FPL_SOURCES_MAX]; /* [nr_sources] */
+	size_t nr_sources;				/* 0: one; else 2.. */
 	int command_status; /* of wait(2), of a command that ended by itself; -1: none did */
 	char **argv;	    /* borrowed */
 	char **command;	    /* borrowed, NULL-terminated: what was sampled; NULL: something else */
@@ -235,6 +240,15 @@ struct profile {
 	uint64_t drain_gap_max_ns; /* the longest the ring's reader did other work */
 	uint64_t away_ns;	   /* in which it was stopped, or had no CPU, for long at a time */
 };
+
+/* Let it be of @list [@nr], at least 1. */
+void profile_set_sources(struct profile *profile, const struct profile_source *list, size_t nr);
+
+/* Its clock, borrowed; NULL: it has none. */
+const struct profile_source *profile_clock(const struct profile *profile);
+
+/* Is one of its sources no clock? */
+bool profile_counts_events(const struct profile *profile);
 
 /* Sum of the counts of all stacks: what a writer that loses nothing has shown. */
 uint64_t profile_shown(const struct profile *profile);

@@ -127,8 +127,21 @@ static void add(const struct fpl_counters *one, struct fpl_counters *all)
 		all->full[i] += one->full[i];
 }
 
-int samplers_counters(const struct fpless_bpf *skel, struct fpl_counters *ret)
+/* Events with a record that fired: those that -c only counts are left out of what entered. */
+static uint64_t nr_entered(const struct fpl_counters *one, const uint32_t *every)
 {
+	uint64_t nr = one->entered;
+
+	for (size_t i = 0; i < FPL_SOURCES_MAX; i++)
+		if (every[i] > 1)
+			nr -= one->passed[i] - one->passed[i] / every[i];
+	return nr;
+}
+
+int samplers_counters(const struct fpless_bpf *skel, const uint32_t every[static FPL_SOURCES_MAX],
+		      struct fpl_counters *ret)
+{
+	uint32_t nr_slots = bpf_map__max_entries(skel->maps.counters);
 	int nr_cpus = libbpf_num_possible_cpus();
 	AUTO_FREE struct fpl_counters *values =
 		nr_cpus > 0 ? calloc((size_t)nr_cpus, sizeof(*values)) : NULL;
@@ -136,13 +149,17 @@ int samplers_counters(const struct fpless_bpf *skel, struct fpl_counters *ret)
 	if (!values)
 		return -ENOMEM;
 	*ret = (struct fpl_counters){ 0 };
-	for (uint32_t slot = 0; slot < bpf_map__max_entries(skel->maps.counters); slot++) {
+	for (uint32_t slot = 0; slot < nr_slots; slot++) {
 		int code = bpf_map_lookup_elem(bpf_map__fd(skel->maps.counters), &slot, values);
 
 		if (code)
 			return code;
-		for (int cpu = 0; cpu < nr_cpus; cpu++)
+		for (int cpu = 0; cpu < nr_cpus; cpu++) {
 			add(&values[cpu], ret);
+			/* the last one is for those of probes that found no slot */
+			ret->entered += slot + 1 < nr_slots ? nr_entered(&values[cpu], every)
+							    : values[cpu].fired;
+		}
 	}
 	return 0;
 }

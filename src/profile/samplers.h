@@ -37,8 +37,13 @@ int samplers_fd(const struct fpless_bpf *skel, enum sampler sampler);
 int samplers_alloc_fd(const struct fpless_bpf *skel);
 int samplers_free_fd(const struct fpless_bpf *skel);
 
-/* Sums over all CPUs and slots. */
-FPL_MUST_CHECK int samplers_counters(const struct fpless_bpf *skel, struct fpl_counters *ret);
+/*
+ * Sums over all CPUs and slots. One event in @every[source] (0: each) is sampled: the others are
+ * not among those that entered here, as they are not among those that fired.
+ */
+FPL_MUST_CHECK int samplers_counters(const struct fpless_bpf *skel,
+				     const uint32_t every[static FPL_SOURCES_MAX],
+				     struct fpl_counters *ret);
 
 /* Runs of all samplers as the kernel counted them; 0 while kernel.bpf_stats_enabled is off. */
 uint64_t samplers_run_cnt(const struct fpless_bpf *skel);

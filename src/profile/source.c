@@ -23,9 +23,10 @@ static int check_cpus(const struct source *source, const struct cpu_list *wanted
 	return 0;
 }
 
-int source_open(const struct engine_options *options, struct source *ret, struct fpl_err *err)
+int source_open(const struct engine_options *options, uint32_t number, struct source *ret,
+		struct fpl_err *err)
 {
-	struct source source = { .ops = kinds[options->source.class] };
+	struct source source = { .ops = kinds[options->sources[number].class], .number = number };
 	int code = cpu_list_online(&source.cpus);
 
 	if (code)
@@ -81,4 +82,42 @@ uint64_t source_counted(const struct source *source, uint64_t fired)
 	bool is_counted = source->ops->counted && !profile_source_is_clock(&source->what);
 
 	return is_counted ? source->ops->counted(source, fired) : 0;
+}
+
+/* Runs that the kernel left out of the program @sampler, where @nr sources share it: in samples of
+ * the source that takes the most of its events. */
+static uint64_t runs_left_out(const struct source *sources, size_t nr, enum sampler sampler)
+{
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		uint64_t left_out = sources[i].event && sources[i].sampler == sampler
+					    ? source_counted(&sources[i], 0)
+					    : 0;
+
+		most = left_out > most ? left_out : most;
+	}
+	return most;
+}
+
+struct source_sums sources_sum(const struct source *sources, size_t nr, uint64_t fired,
+			       uint64_t entered)
+{
+	struct source_sums sums = { 0 };
+	uint64_t due, left_out = 0;
+
+	if (nr == 1)
+		entered = sources[0].event ? fired : 0;
+	for (size_t i = 0; i < nr; i++) {
+		sums.expected += source_expected(&sources[i]);
+		if (!sources[i].event)
+			sums.counted += source_counted(&sources[i], 0);
+	}
+	for (unsigned int i = 0; i < SAMPLER_COUNT; i++)
+		left_out += runs_left_out(sources, nr, (enum sampler)i);
+	due = sums.expected + sums.counted;
+	sums.missed = due > fired - entered ? due - (fired - entered) : 0;
+	sums.missed += left_out;
+	sums.counted += entered + left_out;
+	return sums;
 }

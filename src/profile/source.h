@@ -19,8 +19,8 @@ struct source;
 /* Functions of a kind. Those that are told to may be NULL. */
 struct source_ops {
 	/*
-	 * Open it, disabled. @source has its cpus; fill in what, period, nr_sampled, sampler and
-	 * own. Its close is called also when this fails. Errors: as source_open.
+	 * Open it, disabled. @source has its cpus and its number; fill in what, period, nr_sampled,
+	 * sampler and own. Its close is called also when this fails. Errors: as source_open.
 	 */
 	int (*open)(struct source *source, const struct engine_options *options,
 		    struct fpl_err *err);
@@ -49,6 +49,7 @@ enum sampler {
 struct source {
 	const struct source_ops *ops; /* NULL: not open */
 	enum sampler sampler;
+	uint32_t number;	    /* of those of the run, 0..: its links' cookie */
 	struct cpu_list cpus;	    /* owned: the online CPUs */
 	size_t nr_sampled;	    /* of them */
 	struct profile_source what; /* that was asked for */
@@ -61,12 +62,20 @@ struct source {
 };
 
 /*
- * Open the source options->source, disabled. Errors: -EOPNOTSUPP no such event; -EINVAL options
- * that it does not take; -ESRCH a CPU of options->cpus is not online; -EACCES no right to; -ERANGE
- * hz is above kernel.perf_event_max_sample_rate; -ENOMEM. source_close is needed on success only.
+ * Open source number @number of @options, disabled. Errors: -EOPNOTSUPP no such event; -EINVAL
+ * options that it does not take; -ESRCH a CPU of options->cpus is not online; -EACCES no right to;
+ * -ERANGE hz is above kernel.perf_event_max_sample_rate; -ENOMEM. source_close is needed on success
+ * only.
  */
-FPL_MUST_CHECK int source_open(const struct engine_options *options, struct source *ret,
-			       struct fpl_err *err);
+FPL_MUST_CHECK int source_open(const struct engine_options *options, uint32_t number,
+			       struct source *ret, struct fpl_err *err);
+
+/* The spec it is opened by. */
+static inline const struct source_spec *source_asked(const struct source *source,
+						     const struct engine_options *options)
+{
+	return &options->sources[source->number];
+}
 
 /* kernel.perf_event_max_sample_rate, Hz; 0: it cannot be read. */
 uint64_t source_max_hz(void);
@@ -79,7 +88,7 @@ int source_try(const struct source_spec *spec);
 
 void source_close(struct source *source);
 
-/* Have @prog_fd run at each sample. */
+/* Have @prog_fd run at each sample. Where there are several, it finds the number by the cookie. */
 FPL_MUST_CHECK int source_attach(struct source *source, int prog_fd, struct fpl_err *err);
 
 /*
@@ -102,6 +111,17 @@ uint64_t source_expected(const struct source *source);
 /*
  * The samples that are due by the kernel's own count of events, of which @fired were taken; 0: it
  * is a clock, or nothing counts. The kernel counts events for which it does not run the program,
- * too.
+ * too. Of an event with a record it is @fired, and the runs that the kernel left out of its
+ * program, which others may share.
  */
 uint64_t source_counted(const struct source *source, uint64_t fired);
+
+/*
+ * Samples due and missed of all of a run together: those of clocks by their time, those of others
+ * by the kernel's counts. @fired: of all; @entered: of events with a record.
+ */
+struct source_sums {
+	uint64_t expected, counted, missed;
+};
+struct source_sums sources_sum(const struct source *sources, size_t nr, uint64_t fired,
+			       uint64_t entered);

@@ -70,7 +70,7 @@ static int try_event(const struct source_spec *spec, int cpu)
 /* Does the first CPU have the counter, if one is wanted? */
 static int choose(struct source *source, const struct engine_options *options, struct fpl_err *err)
 {
-	const struct source_spec *spec = &options->source;
+	const struct source_spec *spec = source_asked(source, options);
 	struct perf_events *events = source->own;
 	int code = 0;
 
@@ -103,19 +103,20 @@ uint64_t source_max_hz(void)
 	return max;
 }
 
-static int check_rate(const struct engine_options *options, struct fpl_err *err)
+static int check_rate(const struct source_spec *spec, const struct engine_options *options,
+		      struct fpl_err *err)
 {
 	uint64_t max = source_max_hz();
 
-	if (options->source.class == SOURCE_CLOCK && max && options->hz > max)
+	if (spec->class == SOURCE_CLOCK && max && options->hz > max)
 		return fpl_fail(err, -ERANGE,
 				"%llu Hz: the kernel allows %llu: raise "
 				"kernel.perf_event_max_sample_rate",
 				(unsigned long long)options->hz, (unsigned long long)max);
 	/* a sample of each instruction would leave no time for anything else */
-	if (options->source.class == SOURCE_HARDWARE && !options->period)
+	if (spec->class == SOURCE_HARDWARE && !spec->period)
 		return fpl_fail(err, -EINVAL, "%s: needs -c N, which samples one in N of them",
-				options->source.name);
+				spec->name);
 	return 0;
 }
 
@@ -123,17 +124,18 @@ static int check_rate(const struct engine_options *options, struct fpl_err *err)
 static void describe(struct source *source, const struct engine_options *options)
 {
 	const struct perf_events *events = source->own;
+	uint64_t period = source_asked(source, options)->period;
 	bool is_clock = events->spec.class == SOURCE_CLOCK;
 	struct profile_source *what = &source->what;
 
 	memcpy(what->name, events->spec.name, sizeof(what->name));
 	if (is_clock) {
 		what->hz = options->hz;
-		what->period = options->period ? options->period : NS_PER_S / options->hz;
+		what->period = period ? period : NS_PER_S / options->hz;
 	} else {
 		memcpy(what->type, events->spec.name, sizeof(what->type));
 		memcpy(what->unit, "count", sizeof("count"));
-		what->period = options->period ? options->period : 1;
+		what->period = period ? period : 1;
 	}
 	source->period = what->period;
 }
@@ -184,7 +186,7 @@ static int perf_open(struct source *source, const struct engine_options *options
 		events->fds[i] = events->links[i] = -1;
 	code = choose(source, options, err);
 	if (!code)
-		code = check_rate(options, err);
+		code = check_rate(source_asked(source, options), options, err);
 	if (code)
 		return code;
 	describe(source, options);
@@ -223,12 +225,13 @@ static void perf_close(struct source *source)
 static int perf_attach(struct source *source, int prog_fd, struct fpl_err *err)
 {
 	struct perf_events *events = source->own;
+	LIBBPF_OPTS(bpf_link_create_opts, opts, .perf_event.bpf_cookie = source->number);
 
 	for (size_t i = 0; i < source->cpus.nr; i++) {
 		if (events->fds[i] < 0)
 			continue;
 		/* not through libbpf's attach, which enables the event at once */
-		events->links[i] = bpf_link_create(prog_fd, events->fds[i], BPF_PERF_EVENT, NULL);
+		events->links[i] = bpf_link_create(prog_fd, events->fds[i], BPF_PERF_EVENT, &opts);
 		if (events->links[i] < 0)
 			return fpl_fail(err, -EOPNOTSUPP, "%s on CPU %d: attach: %s",
 					source->what.name, source->cpus.cpus[i], strerror(errno));

@@ -186,7 +186,7 @@ static int open_site(struct source *source, const struct device *device,
 		     size_t idx, struct fpl_err *err)
 {
 	const struct probe_site *site = &sites->list[idx];
-	const char *name = options->source.name;
+	const char *name = source_asked(source, options)->name;
 	int code = 0;
 
 	if (site->ref_ctr_off && (!device->counter_shift || site->ref_ctr_off > UINT32_MAX))
@@ -236,35 +236,37 @@ static int ask(struct probe *probe, const struct source_spec *spec, const struct
 }
 
 /* Find the places in the program's file. The kernel looks a function of its own up itself. */
-static int find_sites(struct probe *probe, const struct engine_options *options,
-		      struct probe_sites *ret, struct fpl_err *err)
+static int find_sites(struct probe *probe, const struct source_spec *spec,
+		      const struct engine_options *options, struct probe_sites *ret,
+		      struct fpl_err *err)
 {
 	int code;
 
 	if (probe_is_of_kernel(probe->word.kind)) {
 		code = probe_sites_add(ret, &(struct probe_site){ .kind = PROBE_SITE_CODE }, "",
 				       probe->word.name, "");
-		return code ? fpl_fail(err, code, "%s: out of memory", options->source.name) : 0;
+		return code ? fpl_fail(err, code, "%s: out of memory", spec->name) : 0;
 	}
 	code = probe_file_open(parser_opener(options->parser), probe->word.file, options->pids,
 			       options->nr_pids, &probe->file, err);
 	if (!code)
 		code = probe_places_find(options->parser, &probe->file, &probe->word, ret, err);
-	return code ? fpl_fail_in(err, code, "-e %s", options->source.name) : 0;
+	return code ? fpl_fail_in(err, code, "-e %s", spec->name) : 0;
 }
 
 static int open_sites(struct source *source, const struct engine_options *options,
 		      struct fpl_err *err)
 {
 	CLEANUP(probe_sites_fini) struct probe_sites sites = { .nr = 0 };
+	const struct source_spec *spec = source_asked(source, options);
 	struct probe *probe = source->own;
 	struct device device = { .type = 0 };
 	int code = read_device(probe->word.kind, &device, err);
 
 	if (!code)
-		code = find_sites(probe, options, &sites, err);
+		code = find_sites(probe, spec, options, &sites, err);
 	if (!code)
-		code = ask(probe, &options->source, &sites, err);
+		code = ask(probe, spec, &sites, err);
 	for (size_t i = 0; !code && i < sites.nr; i++)
 		code = open_site(source, &device, options, &sites, i, err);
 	return code;
@@ -273,7 +275,7 @@ static int open_sites(struct source *source, const struct engine_options *option
 static int probe_open(struct source *source, const struct engine_options *options,
 		      struct fpl_err *err)
 {
-	const struct source_spec *spec = &options->source;
+	const struct source_spec *spec = source_asked(source, options);
 	struct probe *probe = calloc(1, sizeof(*probe));
 	int code;
 
@@ -281,8 +283,8 @@ static int probe_open(struct source *source, const struct engine_options *option
 	if (!probe)
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", spec->name);
 	probe->file.fd = -1;
-	probe->event.every = options->period ? (uint32_t)options->period : 1;
-	code = source_record_check_cpus(options, err);
+	probe->event.every = spec->period ? (uint32_t)spec->period : 1;
+	code = source_record_check_cpus(spec, options, err);
 	if (!code)
 		code = probe_word_parse(spec->probe, &probe->word, err);
 	if (!code)
@@ -314,13 +316,14 @@ static void probe_close(struct source *source)
 
 static int probe_attach(struct source *source, int prog_fd, struct fpl_err *err)
 {
+	LIBBPF_OPTS(bpf_link_create_opts, opts, .perf_event.bpf_cookie = source->number);
 	struct probe *probe = source->own;
 
 	probe->prog_fd = prog_fd;
 	for (size_t i = 0; i < probe->places.nr; i++) {
 		struct place *place = &probe->places.list[i];
 
-		place->link = bpf_link_create(prog_fd, place->fd, BPF_PERF_EVENT, NULL);
+		place->link = bpf_link_create(prog_fd, place->fd, BPF_PERF_EVENT, &opts);
 		if (place->link < 0)
 			return fpl_fail(err, -EOPNOTSUPP, "%s: attach: %s", source->what.name,
 					strerror(errno));

@@ -54,11 +54,12 @@ uint64_t source_record_counted(int prog_fd, uint32_t every, uint64_t fired)
 	return fired + info.recursion_misses / every;
 }
 
-int source_record_check_cpus(const struct engine_options *options, struct fpl_err *err)
+int source_record_check_cpus(const struct source_spec *spec, const struct engine_options *options,
+			     struct fpl_err *err)
 {
 	return options->cpus.nr
 		       ? fpl_fail(err, -EINVAL,
 				  "-C: %s is sampled on all CPUs: --by cpu tells them apart",
-				  options->source.name)
+				  spec->name)
 		       : 0;
 }

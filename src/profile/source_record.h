@@ -21,5 +21,6 @@ void source_record_describe(struct source *source, const struct source_spec *spe
 uint64_t source_record_counted(int prog_fd, uint32_t every, uint64_t fired);
 
 /* Refuse -C: the kernel calls the program on every CPU. */
-FPL_MUST_CHECK int source_record_check_cpus(const struct engine_options *options,
+FPL_MUST_CHECK int source_record_check_cpus(const struct source_spec *spec,
+					    const struct engine_options *options,
 					    struct fpl_err *err);

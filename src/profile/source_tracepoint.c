@@ -59,7 +59,7 @@ static int open_event(uint64_t id, int cpu)
 static int tracepoint_open(struct source *source, const struct engine_options *options,
 			   struct fpl_err *err)
 {
-	const struct source_spec *spec = &options->source;
+	const struct source_spec *spec = source_asked(source, options);
 	struct tracepoint *point = calloc(1, sizeof(*point));
 	AUTO_FD int tracefs = -1;
 	uint64_t id;
@@ -69,7 +69,7 @@ static int tracepoint_open(struct source *source, const struct engine_options *o
 	if (!point)
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", spec->name);
 	point->fd = point->link = -1;
-	code = source_record_check_cpus(options, err);
+	code = source_record_check_cpus(spec, options, err);
 	if (code)
 		return code;
 	snprintf(point->category, sizeof(point->category), "%.*s", (int)strcspn(spec->name, ":"),
@@ -85,7 +85,7 @@ static int tracepoint_open(struct source *source, const struct engine_options *o
 		code = ask(point, spec, tracefs, err);
 	if (code)
 		return code;
-	point->event.every = options->period ? (uint32_t)options->period : 1;
+	point->event.every = spec->period ? (uint32_t)spec->period : 1;
 	point->fd = open_event(id, source->cpus.cpus[0]);
 	if (advice_is_refusal(point->fd))
 		return advice_fail_events(err, -EACCES, "perf_event_open");
@@ -112,9 +112,10 @@ static void tracepoint_close(struct source *source)
 static int tracepoint_attach(struct source *source, int prog_fd, struct fpl_err *err)
 {
 	struct tracepoint *point = source->own;
+	LIBBPF_OPTS(bpf_link_create_opts, opts, .perf_event.bpf_cookie = source->number);
 
 	point->prog_fd = prog_fd;
-	point->link = bpf_link_create(prog_fd, point->fd, BPF_PERF_EVENT, NULL);
+	point->link = bpf_link_create(prog_fd, point->fd, BPF_PERF_EVENT, &opts);
 	return point->link < 0 ? fpl_fail(err, -EOPNOTSUPP, "%s: attach: %s", source->what.name,
 					  strerror(errno))
 			       : 0;

@@ -14,7 +14,7 @@ struct identity_part {
 	uint32_t pid, tid, cpu;
 	uint16_t nr_user, nr_kernel, nr_fp;
 	uint8_t stop, flags;
-	uint8_t zero[4];
+	uint8_t source, zero[3];
 	char comm[FPL_COMM_SIZE];
 };
 
@@ -349,6 +349,7 @@ int stack_store_add(struct stack_store *store, const struct fpl_sample *sample,
 		.stop = sample->stop,
 		/* where the frames are the same, how they were come by makes no two stacks */
 		.flags = sample->flags & FPL_SAMPLE_KTHREAD,
+		.source = (uint8_t)(sample->source % FPL_SOURCES_MAX),
 	};
 	uint32_t entry;
 
@@ -444,6 +445,7 @@ void stack_store_look(const struct stack_store *store, uint32_t stack, struct pr
 		.cgroup = entry->part.cgroup,
 		.stop = entry->part.stop,
 		.flags = entry->part.flags,
+		.source = entry->part.source,
 		.nr_user = entry->part.nr_user,
 		.nr_kernel = entry->part.nr_kernel,
 		.nr_fp = entry->part.nr_fp,

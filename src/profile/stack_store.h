@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The distinct stacks of a run, with their counts: equal (pid, start time, comm, stop, flags, user
- * frames, kernel frames, fp frames) are one. Stacks are found by content and by the id the kernel
- * side gave.
+ * The distinct stacks of a run, with their counts: equal (source, pid, start time, comm, stop,
+ * flags, user frames, kernel frames, fp frames) are one. Stacks are found by content and by the id
+ * the kernel side gave.
  */
 #pragma once
 

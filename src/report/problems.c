@@ -12,7 +12,8 @@
 static void write_deep(FILE *to, const struct profile *profile, const struct tally *tally, bool all)
 {
 	const struct profile_deep *deep = &profile->deep;
-	uint64_t hz = profile->hz_end ? profile->hz_end : profile->source.hz;
+	const struct profile_source *clock = profile->nr_sources ? NULL : profile_clock(profile);
+	uint64_t hz = clock && !profile->hz_end ? clock->hz : clock ? profile->hz_end : 0;
 	uint64_t fits = deep->refused ? hz * deep->walked / (deep->walked + deep->refused) : 0;
 
 	if (all ? tally->elided_samples
@@ -82,7 +83,7 @@ static void write_frequency(FILE *to, const struct profile *profile)
 			"  frequency    %" PRIu64 " Hz wanted, %" PRIu64
 			" at the end: changed %" PRIu64
 			" times (--max-overhead %g): weigh samples by weight_ns\n",
-			profile->source.hz, profile->hz_end, profile->hz_changes,
+			profile_clock(profile)->hz, profile->hz_end, profile->hz_changes,
 			profile->max_overhead);
 }
 
@@ -91,7 +92,14 @@ static void write_missed(FILE *to, const struct profile *profile)
 {
 	const struct profile_books *books = &profile->books;
 
-	if (books->counted && books->missed)
+	if (profile->nr_sources && books->missed)
+		fprintf(to,
+			"  missed       %" PRIu64 " of %" PRIu64
+			" samples (%.2f %%): due by the clock and by the kernel's counts, which ran no "
+			"program for them\n",
+			books->missed, books->expected + books->counted,
+			share_whole_percent(books->missed, books->expected + books->counted));
+	else if (books->counted && books->missed)
 		fprintf(to,
 			"  missed       %" PRIu64 " of %" PRIu64
 			" samples (%.2f %%): the kernel counted their %s, and ran no program for "

@@ -148,7 +148,13 @@ static void write_books(FILE *to, const struct profile *profile, const struct ta
 	else
 		fprintf(to, ": DO NOT CLOSE, off by %" PRId64 ": please report this\n",
 			(int64_t)(books->fired - right));
-	if (profile_source_is_clock(&profile->source))
+	if (profile->nr_sources)
+		fprintf(to,
+			"  expected     %" PRIu64 " samples by the clock, %" PRIu64
+			" by the kernel's counts, %" PRIu64 " missed (%.2f %%)\n",
+			books->expected, books->counted, books->missed,
+			share_whole_percent(books->missed, books->expected + books->counted));
+	else if (profile_source_is_clock(&profile->source))
 		fprintf(to,
 			"  expected     %" PRIu64 " samples by the clock, %" PRIu64
 			" missed (%.2f %%)\n",
@@ -178,15 +184,31 @@ static void write_problems(FILE *to, const struct summary *summary, const struct
 		write_books(to, profile, tally, summary->shown);
 }
 
-static void write_sampled(FILE *to, const struct profile *profile)
+static void write_source(FILE *to, const struct profile_source *source)
 {
-	const struct profile_source *source = &profile->source;
-
-	fprintf(to, "  sampled      %s", source->name);
+	fputs(source->name, to);
 	if (profile_source_is_clock(source))
 		fprintf(to, " at %" PRIu64 " Hz", source->hz);
 	else if (source->period > 1)
 		fprintf(to, ", one in %" PRIu64, source->period);
+}
+
+/* Each of several sources has a line, with what is shown of it. */
+static void write_sampled(FILE *to, const struct profile *profile)
+{
+	uint64_t shown[FPL_SOURCES_MAX] = { 0 };
+
+	fputs("  sampled      ", to);
+	if (!profile->nr_sources)
+		write_source(to, &profile->source);
+	for (size_t i = 0; i < profile->nr_stacks; i++)
+		shown[profile->stacks[i].source] += profile->stacks[i].count;
+	for (size_t i = 0; i < profile->nr_sources; i++) {
+		fputs(i ? "               " : "", to);
+		write_source(to, &profile->sources[i]);
+		fprintf(to, ": %" PRIu64 " samples%s", shown[i],
+			i + 1 < profile->nr_sources ? "\n" : "");
+	}
 	fprintf(to, " on %u CPUs\n", profile->nr_cpus);
 }
 

@@ -89,9 +89,9 @@ static void add_books(struct recording *to, const struct profile *profile)
 {
 	const struct profile_books *books = &profile->books;
 
-	if (profile_source_is_clock(&profile->source))
+	if (profile_clock(profile))
 		must_add_number(to, "expected", books->expected);
-	else
+	if (profile_counts_events(profile))
 		must_add_number(to, "counted", books->counted);
 	must_add_number(to, "missed", books->missed);
 	must_add_number(to, "fired", books->fired);

@@ -29,6 +29,8 @@ struct source_spec {
 	bool or_clock;			   /* sample cpu-clock where there is no such counter */
 	bool exclude_user, exclude_kernel; /* the modifiers k and u */
 	const char *probe;		   /* of a probe the word (source/probe_word.h), borrowed */
+	/* One event in so many is sampled; of a clock nanoseconds; 0: each, of a clock by hz. */
+	uint64_t period;
 	/* Questions about the event's record, borrowed; NULL: not asked. */
 	const char *filter; /* source/event_filter.h */
 	const char *weight; /* the field that samples weigh */

@@ -77,9 +77,10 @@ class Completion(unittest.TestCase):
 
     def test_words_of_a_list(self):
         """Behind a comma, too."""
-        labels = {"comm", "pid", "tid", "cpu", "cgroup"}
+        labels = {"comm", "pid", "tid", "cpu", "cgroup", "event"}
         self.assertEqual(values(self.offers("fpless profile --by ")), labels)
         self.assertLessEqual({"pid"}, values(self.offers("fpless profile --by comm,p")))
+        self.assertLessEqual({"page-faults"}, values(self.offers("fpless profile -e cs,page")))
 
     def test_value_that_may_be_missing(self):
         """Is offered where it is glued on; the next word is another."""

@@ -91,7 +91,7 @@ refused '--min-share 101: expected per cent' profile --min-share 101
 refused '--min-share: needs readable text, or a picture: -o FILE.svg' profile --min-share 1 -f
 refused '--min-share: needs readable text, or a picture: -o FILE.svg' report --min-share 1 -o x.jsonl x
 for labels in '' , comm, ,comm comm,,pid user comm,us PID 'comm pid' com commm; do
-	refused "--by $labels: expected comm, pid, tid, cpu, cgroup" profile --by "$labels"
+	refused "--by $labels: expected comm, pid, tid, cpu, cgroup, event" profile --by "$labels"
 done
 refused '-e pagefaults: no such event: did you mean page-faults\?' profile -e pagefaults
 refused '-e task-clock: no such event: did you mean cpu-clock\?' profile -e task-clock
@@ -104,8 +104,14 @@ refused '-e uprobe:main: expected uprobe:FILE:FUNC\[\+OFF\]' profile -e uprobe:m
 refused '-e usdt:libc.so.6:setjmp: expected usdt:FILE:PROVIDER:NAME' profile -e usdt:libc.so.6:setjmp
 refused '-e uprobe:/bin/sh:main: without -p and COMMAND, every process that comes by pays some 0.6 us: say so by -a' profile -e uprobe:/bin/sh:main
 refused '-e mem:0x1000:rw: accesses to an address are not sampled' profile -e mem:0x1000:rw
-refused '-e cs,faults: one event a run' profile -e cs,faults
-refused '-e cs: one event a run: -e page-faults is given, too' profile -e faults -e cs
+refused '-e cpu-cycles: one clock a run: -e cpu-clock is given, too' profile -e cpu-clock -e cpu-cycles
+refused '-e cpu-clock: :u and :k are for all events of a run' profile -e faults:u,cpu-clock
+refused '-e cpu-cycles: :u and :k are for all events of a run' profile -e faults:k -e cycles
+refused '--filter: is for tracepoints: context-switches has no fields' profile -e sched:sched_switch --filter x -e cs --filter x
+refused '--unit: is the unit of --weight' profile -e a:b --weight x -e c:d --unit bytes
+refused '-c 0: expected 1 to 1000000000: one in so many minor-faults is sampled' profile -c 9 -e cs -e minor-faults -c 0
+refused '-e xq:qv: at most 16 events a run' profile -e xa:av,xb:bv,xc:cv,xd:dv,xe:ev,xf:fv,xg:gv,xh:hv,xi:iv,xj:jv,xk:kv,xl:lv,xm:mv,xn:nv,xo:ov,xp:pv,xq:qv
+refused '-e : no such event' profile -e faults,,cs
 refused '-e cs:u: context-switches happen in the kernel only' profile -e cs:u
 refused '-F: is for clocks: of page-faults, -c N samples one in N' profile -e page-faults -F 99
 refused '-F: is for clocks: of page-faults, -c N samples one in N' profile -F max -e faults

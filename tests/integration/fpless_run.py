@@ -124,8 +124,9 @@ def book_faults(meta, stacks, books, stats, folded_sum):
     same("kinds between", {stack["type"] for stack in stacks} - {"stack"}, set())
     counted = sum(stack["count"] for stack in stacks)
     same("books.shown against the stacks", books["shown"], counted)
-    # what does not weigh the time of a clock is shown by its weight
-    shown = sum(stack["weight"] for stack in stacks) if "weight_unit" in meta else counted
+    # what does not weigh the time of a clock is shown by its weight, unless several weigh in several units
+    weighed = "weight_unit" in meta and not meta.get("by_count")
+    shown = sum(stack["weight"] for stack in stacks) if weighed else counted
     same("folded against the stacks", folded_sum, shown)
     same("fired", books["fired"], books["shown"] + books["idle"] + books["filtered"]
          + sum(books["lost"].values()))

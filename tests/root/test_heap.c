@@ -275,7 +275,7 @@ static void nothing_is_lost(const struct rig *rig)
 {
 	struct fpl_counters count;
 
-	assert_int_equal(samplers_counters(rig->skel, &count), 0);
+	assert_int_equal(samplers_counters(rig->skel, (uint32_t[FPL_SOURCES_MAX]){ 0 }, &count), 0);
 	for (size_t i = 0; i < FPL_LOST_COUNT; i++)
 		assert_int_equal(count.lost[i], 0);
 	assert_int_equal(count.full[FPL_FULL_LIVE], 0);

@@ -180,7 +180,7 @@ static void run(uint32_t nr_slots)
 	call_in_threads();
 	stop(&rig);
 	count_uprobe(&rig, &fired, &without_slot);
-	assert_int_equal(samplers_counters(rig.skel, &count), 0);
+	assert_int_equal(samplers_counters(rig.skel, (uint32_t[FPL_SOURCES_MAX]){ 0 }, &count), 0);
 	printf("%u slots: %llu runs by the uprobe, %llu without a slot; %llu by the clock\n",
 	       nr_slots, (unsigned long long)fired, (unsigned long long)without_slot,
 	       (unsigned long long)(count.fired - fired));
