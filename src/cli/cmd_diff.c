@@ -233,10 +233,10 @@ static int add_part(void *ctx, struct recording *part, const struct merge_result
 
 	if (!error && options->reading.symfs)
 		error = report_names_apply(&diff->names, options->reading.symfs, part, err);
+	if (!error)
+		error = output_options_set_by(&options->output, part, err);
 	if (error)
 		return error;
-	if (options->output.by)
-		part->by = inputs_labels(options->output.by);
 	add_result(&diff->merged, result);
 	recording_settle(part);
 	error = pairing_add_part(&diff->shown, part, side, err);

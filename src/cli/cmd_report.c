@@ -34,9 +34,7 @@ static int read_all(const struct report_options *options, struct inputs *inputs,
 	inputs_end(inputs);
 	if (!error && (result->refused || result->nr > 1))
 		recording_recount(ret, result->refused);
-	if (!error && options->output.by)
-		ret->by = inputs_labels(options->output.by);
-	return error;
+	return error ? error : output_options_set_by(&options->output, ret, err);
 }
 
 /* List on stdout the objects that lack names. Returns an enum cli_exit; errors are reported. */

@@ -93,7 +93,7 @@ unsigned inputs_labels(unsigned by)
 
 	for (size_t i = 0; i < ARRAY_SIZE(labels); i++)
 		ret |= by & 1u << i ? labels[i] : 0;
-	return ret;
+	return ret | (by & PROFILE_BY_KEY ? RECORDING_HAS_KEY : 0u);
 }
 
 enum input_needs inputs_needs(const struct reading_options *options)

@@ -11,6 +11,7 @@
 #include "base/width.h"
 #include "base/vector.h"
 #include "cli/cli.h"
+#include "cli/inputs.h"
 #include "cli/picture_args.h"
 #include "profile/profile.h"
 
@@ -52,7 +53,8 @@ static const struct argp_option options_list[] = {
 
 static const struct argp_option shown_list[] = {
 	{ "by", KEY_BY, "LABEL[,LABEL...]", 0,
-	  "Separate stacks by comm (default), pid, tid, cpu, cgroup, event", 2 },
+	  "Separate stacks by comm (default), pid, tid, cpu, cgroup, event, or the value of a field of the event",
+	  2 },
 	{ "delimited", KEY_DELIMITED, NULL, 0, "Put a frame '-' between user and kernel frames",
 	  2 },
 	{ "annotate", KEY_ANNOTATE, NULL, 0, "Append _[k] to kernel frames, _[i] to inlined ones",
@@ -107,6 +109,42 @@ void output_options_add_format(struct output_options *options, const char *arg,
 	}
 }
 
+void output_options_refuse_fields(const struct output_options *options, struct argp_state *state)
+{
+	if (options->by & PROFILE_BY_KEY)
+		refuse(state,
+		       "--by %s: expected comm, pid, tid, cpu, cgroup, event, separated by commas",
+		       options->by_word);
+}
+
+/* A word that is no label: of an event it may be a field. */
+static void take_field(const char *word, size_t len, struct output_options *options,
+		       struct argp_state *state)
+{
+	static const char of_names[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_()";
+	bool is_second = options->by & PROFILE_BY_KEY;
+
+	options->by |= PROFILE_BY_KEY;
+	if (!len || strspn(word, of_names) < len || is_second)
+		output_options_refuse_fields(options, state);
+	free(options->by_field);
+	options->by_field = must_asprintf("%.*s", (int)len, word);
+}
+
+int output_options_set_by(const struct output_options *options, struct recording *recording,
+			  struct fpl_err *err)
+{
+	const char *key = recording_string(recording, recording->key);
+
+	if (options->by_field && strcmp(key, options->by_field) != 0)
+		return fpl_fail(err, -EINVAL, "--by %s: no such label: it was recorded by %s",
+				options->by_field, *key ? key : "no field");
+	if (options->by)
+		recording->by = inputs_labels(options->by);
+	return 0;
+}
+
 static void parse_by(const char *arg, struct output_options *options, struct argp_state *state)
 {
 	static const char *const words[PROFILE_LABEL_COUNT] = {
@@ -115,19 +153,17 @@ static void parse_by(const char *arg, struct output_options *options, struct arg
 #undef X
 	};
 
+	options->by_word = arg;
 	for (const char *at = arg;; at++) {
 		size_t len = strcspn(at, ","), i = 0;
 
 		while (i < ARRAY_SIZE(words) &&
 		       (strlen(words[i]) != len || strncmp(words[i], at, len) != 0))
 			i++;
-		if (i == ARRAY_SIZE(words)) {
-			refuse(state,
-			       "--by %s: expected comm, pid, tid, cpu, cgroup, event, separated by commas",
-			       arg);
-			return;
-		}
-		options->by |= 1u << i;
+		if (i == ARRAY_SIZE(words))
+			take_field(at, len, options, state);
+		else
+			options->by |= 1u << i;
 		at += len;
 		if (!*at)
 			return;
@@ -388,6 +424,7 @@ const struct argp output_argp = {
 void output_options_fini(struct output_options *options)
 {
 	free(options->list);
+	free(options->by_field);
 }
 
 static bool is_stdout(const char *path)

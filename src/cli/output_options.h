@@ -40,9 +40,18 @@ struct output_options {
 	bool quiet, no_progress;
 	enum style_mode colour; /* --color */
 	struct picture_options picture;
-	unsigned by;   /* PROFILE_BY_*; 0: the task's name */
-	int verbosity; /* 0, 1: -v, 2: -vv */
+	unsigned by;	/* PROFILE_BY_*; 0: the task's name */
+	char *by_field; /* owned: a word of --by that is no label but may be a field of an event */
+	const char *by_word; /* all of --by */
+	int verbosity;	     /* 0, 1: -v, 2: -vv */
 };
+
+/* Refuse words of --by that are no labels. */
+void output_options_refuse_fields(const struct output_options *options, struct argp_state *state);
+
+/* Let @recording be shown by what --by says. Errors: -EINVAL it has no such label. */
+FPL_MUST_CHECK int output_options_set_by(const struct output_options *options,
+					 struct recording *recording, struct fpl_err *err);
 
 void output_options_fini(struct output_options *options);
 

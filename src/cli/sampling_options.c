@@ -527,13 +527,18 @@ static const char *unit_of(const char *word)
 	return NULL;
 }
 
+static bool has_record(const struct source_spec *spec)
+{
+	return spec->class == SOURCE_TRACEPOINT || spec->class == SOURCE_PROBE;
+}
+
 /* Give the event what is asked of its record. */
 static void check_record(const struct asked *asked, struct source_spec *spec,
 			 struct argp_state *state)
 {
 	const char *option = asked->filter ? "--filter" : asked->weight ? "--weight" : NULL;
 
-	if (option && spec->class != SOURCE_TRACEPOINT && spec->class != SOURCE_PROBE)
+	if (option && !has_record(spec))
 		refuse(state, "%s: is for tracepoints and probes: %s has no fields", option,
 		       spec->name);
 	if (asked->unit && !asked->weight)
@@ -559,6 +564,15 @@ static void check_probe(const struct sampling_options *options, const struct sou
 	       spec->name);
 }
 
+/* Only events with a record have fields. */
+static void check_key(const struct sampling_options *options, struct argp_state *state)
+{
+	for (size_t i = 0; i < options->nr_sources; i++)
+		if (has_record(&options->sources[i]))
+			return;
+	output_options_refuse_fields(&options->output, state);
+}
+
 /* Checks that need the whole command line. */
 static void check_all(struct parsing *parsing, struct argp_state *state)
 {
@@ -573,6 +587,7 @@ static void check_all(struct parsing *parsing, struct argp_state *state)
 		    spec->exclude_kernel != options->sources[0].exclude_kernel)
 			refuse(state, "-e %s: :u and :k are for all events of a run", spec->name);
 	}
+	check_key(options, state);
 	target_options_check(&options->target, state);
 	for (size_t i = 0; i < options->nr_sources; i++)
 		check_probe(options, &options->sources[i], state);
@@ -713,6 +728,7 @@ void sampling_options_to_engine(const struct sampling_options *options, struct e
 		.kernel = options->kernel,
 		.idle = options->idle,
 		.by = options->output.by,
+		.key = options->output.by_field,
 		.synth = options->synth,
 		.max_depth = options->max_depth,
 		.root_depth = options->root_depth,

@@ -160,6 +160,7 @@ static void read_meta(struct jsonl *jsonl, json_object *meta)
 	to->sample_unit = jsonl_interned(reading, meta, "sample_unit");
 	to->weight_type = jsonl_interned(reading, meta, "weight_type");
 	read_weight_unit(reading, meta);
+	to->key = jsonl_interned(reading, meta, "key");
 	to->by_count = json_object_get_boolean(json_object_object_get(meta, "by_count"));
 	to->period = jsonl_number(reading, meta, period_key(to), UINT64_MAX);
 	read_args(reading, meta);
@@ -202,6 +203,9 @@ static void read_task(struct reading *reading, json_object *object, struct recor
 	stack->cgroup = jsonl_interned(reading, object, "cgroup");
 	if (json_object_object_get(object, "cgroup"))
 		stack->has |= RECORDING_HAS_CGROUP;
+	stack->key = jsonl_interned(reading, object, "key");
+	if (json_object_object_get(object, "key"))
+		stack->has |= RECORDING_HAS_KEY;
 	stack->task = jsonl_number(reading, object, "process_start_ns", UINT64_MAX);
 	stack->no_user = json_object_get_boolean(json_object_object_get(object, "no_user"));
 }

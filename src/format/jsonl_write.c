@@ -68,6 +68,8 @@ static void write_meta(FILE *to, const struct recording *recording)
 	if (recording->by_count && sample_type_weighs_else(recording))
 		json_bool(&json, "by_count", true);
 	write_by(&json, recording->by);
+	if (recording->key)
+		json_string(&json, "key", recording_string(recording, recording->key));
 	write_sources(&json, recording);
 	json_open(&json, "argv", '[');
 	for (size_t i = 0; i < recording->nr_args; i++)

@@ -95,6 +95,8 @@ static void add_comments(struct comments *comments)
 	if (recording->nr_cpus)
 		add_comment_number(comments, "cpus", recording->nr_cpus);
 	add_by(comments, recording->by);
+	if (recording->key)
+		add_comment(comments, "key", recording_string(recording, recording->key));
 	for (size_t i = 0; i < recording->nr_sources; i++)
 		add_source(comments, &recording->sources[i]);
 	for (size_t i = 0; i < recording->nr_args; i++)
@@ -272,6 +274,8 @@ static void apply_comment(struct recording *recording, const char *comment)
 		recording->nr_cpus = (uint32_t)number_of(value);
 	else if ((value = behind(text, PPROF_COMMENT_SOURCE)))
 		apply_source(recording, value);
+	else if ((value = behind(text, "key ")))
+		recording->key = must_add_text(recording, value);
 	else if ((value = behind(text, "by ")))
 		recording->by = by_of(value);
 }

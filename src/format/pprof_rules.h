@@ -22,7 +22,8 @@
 	X(NO_USER, "no_user")                \
 	X(CLASS, "class")                    \
 	X(FP_ORIGIN, "fp_origin")            \
-	X(EVENT, "event")
+	X(EVENT, "event")                    \
+	X(KEY, "key")
 
 #define X(name, key) PPROF_LABEL_##name,
 enum pprof_label { PPROF_LABEL_LIST(X) PPROF_LABEL_COUNT };
@@ -43,12 +44,12 @@ enum pprof_label { PPROF_LABEL_LIST(X) PPROF_LABEL_COUNT };
 #define PPROF_COMMENT_NOTE  "note."
 
 /* The words of recording.by, as --by has them; initializers of { RECORDING_HAS_*, word }. */
-#define PPROF_BY_LIST                                                       \
-	{ RECORDING_HAS_COMM, "comm" }, { RECORDING_HAS_PID, "pid" },       \
-		{ RECORDING_HAS_TID, "tid" }, { RECORDING_HAS_CPU, "cpu" }, \
-		{ RECORDING_HAS_CGROUP, "cgroup" },                         \
-	{                                                                   \
-		RECORDING_HAS_EVENT, "event"                                \
+#define PPROF_BY_LIST                                                                 \
+	{ RECORDING_HAS_COMM, "comm" }, { RECORDING_HAS_PID, "pid" },                 \
+		{ RECORDING_HAS_TID, "tid" }, { RECORDING_HAS_CPU, "cpu" },           \
+		{ RECORDING_HAS_CGROUP, "cgroup" }, { RECORDING_HAS_EVENT, "event" }, \
+	{                                                                             \
+		RECORDING_HAS_KEY, "key"                                              \
 	}
 
 /* Is a location kernel code, as far as its mapping's name (NULL: none) and its address tell? */

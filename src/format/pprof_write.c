@@ -55,7 +55,8 @@ static void put_words(struct writer *writer)
 
 	writer->nanoseconds = pprof_fields_word(fields, "nanoseconds");
 	for (size_t i = 0; i < PPROF_LABEL_COUNT; i++)
-		if (i != PPROF_LABEL_EVENT || writer->recording->nr_sources)
+		if ((i != PPROF_LABEL_EVENT || writer->recording->nr_sources) &&
+		    (i != PPROF_LABEL_KEY || writer->recording->key))
 			writer->keys[i] = pprof_fields_word(fields, keys[i]);
 	for (size_t i = 0; i < FPL_STOP_COUNT; i++)
 		writer->stops[i] = pprof_fields_word(fields, stop_key((enum fpl_stop)i));
@@ -199,6 +200,8 @@ static void add_task(struct writer *writer, struct labels *labels,
 		add_number(writer, labels, PPROF_LABEL_NO_USER, 1);
 	if (stack->has & RECORDING_HAS_FP)
 		add_number(writer, labels, PPROF_LABEL_CLASS, stack->class);
+	if (stack->has & RECORDING_HAS_KEY)
+		add_text(writer, labels, PPROF_LABEL_KEY, stack->key);
 	if (writer->recording->nr_sources)
 		add_text(writer, labels, PPROF_LABEL_EVENT,
 			 writer->recording->sources[stack->source].event);

@@ -128,15 +128,19 @@ static void take_retired(void *ctx, uint32_t id)
 /* A copy without what is for compare alone; NULL without memory. */
 static struct feed_stack *copy_stack(const struct profile_stack *stack)
 {
-	size_t nr = (size_t)stack->nr_user + stack->nr_kernel;
+	size_t nr_walked = (size_t)stack->nr_user + stack->nr_kernel;
+	size_t nr = nr_walked + stack->nr_key;
 	struct feed_stack *copy = malloc(sizeof(*copy) + nr * sizeof(copy->frames[0]));
 
 	if (!copy)
 		return NULL;
 	*copy = (struct feed_stack){ .stack = *stack };
 	copy->stack.nr_fp = 0;
-	if (nr)
-		memcpy(copy->frames, stack->frames, nr * sizeof(copy->frames[0]));
+	if (nr_walked)
+		memcpy(copy->frames, stack->frames, nr_walked * sizeof(copy->frames[0]));
+	if (stack->nr_key)
+		memcpy(copy->frames + nr_walked, stack->frames + nr_walked + stack->nr_fp,
+		       stack->nr_key * sizeof(copy->frames[0]));
 	copy->stack.frames = copy->frames;
 	return copy;
 }

@@ -44,7 +44,8 @@ static unsigned shown_by(unsigned by)
 	       (by & PROFILE_BY_TID ? RECORDING_HAS_TID : 0u) |
 	       (by & PROFILE_BY_CPU ? RECORDING_HAS_CPU : 0u) |
 	       (by & PROFILE_BY_CGROUP ? RECORDING_HAS_CGROUP : 0u) |
-	       (by & PROFILE_BY_EVENT ? RECORDING_HAS_EVENT : 0u);
+	       (by & PROFILE_BY_EVENT ? RECORDING_HAS_EVENT : 0u) |
+	       (by & PROFILE_BY_KEY ? RECORDING_HAS_KEY : 0u);
 }
 
 static int add_source(struct recording *to, const struct profile_source *source,
@@ -78,6 +79,8 @@ static int add_run(struct recorder *recorder)
 	struct recording *ret = recorder->recording;
 	int err = add_sources(ret, profile);
 
+	if (!err)
+		err = recording_add_text(ret, profile->key, &ret->key);
 	if (!err)
 		err = recording_add_text(ret, profile->kernel_release, &ret->kernel);
 	for (char **arg = profile->argv; !err && arg && *arg; arg++)
@@ -250,6 +253,26 @@ static const char *cgroup_text(const struct profile *profile, const struct profi
 	return buf;
 }
 
+/* The value of the field that tells stacks apart: a number, or a text. */
+static int add_key(struct recorder *recorder, const struct profile_stack *stack, uint32_t *ret)
+{
+	const struct profile *profile = recorder->names->profile;
+	const struct profile_source *source =
+		profile->nr_sources ? &profile->sources[stack->source] : &profile->source;
+	const uint64_t *key = stack->frames + stack->nr_user + stack->nr_kernel + stack->nr_fp;
+	char text[8 * FPL_KEY_MAX + 1] = "";
+
+	if (stack->nr_key == 1)
+		snprintf(text, sizeof(text), source->is_key_signed ? "%" PRId64 : "%" PRIu64,
+			 key[0]);
+	else
+		memcpy(text, key, 8 * FPL_KEY_MAX);
+	if (!*text)
+		snprintf(text, sizeof(text), "%s",
+			 key[FPL_KEY_MAX - 1] == FPL_KEY_UNREAD ? "[unread]" : "[empty]");
+	return recording_add_text(recorder->recording, text, ret);
+}
+
 /* @class: of compare's verdict, where there is one. */
 static int add_stack(struct recorder *recorder, const struct profile_stack *stack, uint8_t class,
 		     uint32_t *ret)
@@ -288,6 +311,10 @@ static int add_stack(struct recorder *recorder, const struct profile_stack *stac
 		err = recording_add_text(recorder->recording,
 					 cgroup_text(profile, stack, unknown, sizeof(unknown)),
 					 &key.cgroup);
+	}
+	if (!err && stack->nr_key) {
+		key.has |= RECORDING_HAS_KEY;
+		err = add_key(recorder, stack, &key.key);
 	}
 	if (profile->fp_max) {
 		key.has |= RECORDING_HAS_FP;

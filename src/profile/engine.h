@@ -132,6 +132,9 @@ struct engine_options {
 	bool user, kernel;    /* which stacks; both false counts as both */
 	bool idle;	      /* show pid 0 */
 	unsigned by;	      /* PROFILE_BY_*: what stacks are told apart by; 0: the task's name */
+	/* Borrowed: a field of events by whose value stacks are told apart, of those that have it;
+	 * NULL: none. */
+	const char *key;
 	/* Walk each user stack twice, by unwind and by the kernel's bpf_get_stack: profile_stack's
 	 * fp[]. Not with ENGINE_UNWIND_FP. */
 	bool compare;

@@ -418,6 +418,24 @@ const struct source_spec *engine_clock(const struct engine_options *options)
 	return NULL;
 }
 
+/* Does an event have the field that stacks are to be told apart by? */
+static int check_key(const struct engine *engine, struct fpl_err *err)
+{
+	const char *key = engine->options->key;
+	bool has_key = !key;
+
+	for (size_t i = 0; i < engine->nr_sources; i++) {
+		const struct fpl_source *event = engine->sources[i].event;
+
+		has_key |= event && event->key.kind != FPL_FIELD_NONE;
+	}
+	return has_key ? 0
+		       : fpl_fail(err, -EINVAL,
+				  "--by %s: no event has such a number or text: fpless events "
+				  "--fields lists them",
+				  key);
+}
+
 static int open_sources(struct engine *engine, struct fpl_err *err)
 {
 	for (size_t i = 0; i < engine->options->nr_sources; i++) {
@@ -427,7 +445,7 @@ static int open_sources(struct engine *engine, struct fpl_err *err)
 			return code;
 		engine->nr_sources++;
 	}
-	return 0;
+	return check_key(engine, err);
 }
 
 static int attach_sources(struct engine *engine, struct fpl_err *err)

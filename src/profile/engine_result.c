@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
 
@@ -174,6 +175,8 @@ int engine_result(struct engine *engine, struct profile *profile, struct fpl_err
 	profile->user = o->user || !o->kernel;
 	profile->kernel = o->kernel || !o->user;
 	profile->by = o->by;
+	if (o->key)
+		snprintf(profile->key, sizeof(profile->key), "%s", o->key);
 	profile->cfi_only = o->unwind == ENGINE_UNWIND_CFI;
 	profile->fp_only = o->unwind == ENGINE_UNWIND_FP;
 	profile->no_synth = !o->synth;

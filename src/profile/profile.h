@@ -45,7 +45,7 @@ enum profile_label { PROFILE_LABEL_LIST(X) PROFILE_LABEL_COUNT };
 #undef X
 
 #define X(name, word) PROFILE_BY_##name = 1 << PROFILE_LABEL_##name,
-enum { PROFILE_LABEL_LIST(X) };
+enum { PROFILE_LABEL_LIST(X) PROFILE_BY_KEY = 1 << PROFILE_LABEL_COUNT };
 #undef X
 
 /* One distinct (pid, its start time, comm, user stack, kernel stack, stop), and the labels
@@ -66,11 +66,13 @@ struct profile_stack {
 	uint8_t source; /* of several: sources[source] of the profile; else 0 */
 	uint16_t nr_user, nr_kernel;
 	uint16_t nr_fp;		  /* 0 unless both walks were asked for */
+	uint8_t nr_key;		  /* 0, 1 or FPL_KEY_MAX: the value of the field in profile.key */
 	uint32_t elided;	  /* the most frames that FPL_FRAME_GAP among user stands for */
 	char comm[FPL_COMM_SIZE]; /* NUL-terminated */
 	/* owned: user[nr_user] leaf first, then kernel[nr_kernel] leaf first, then fp[nr_fp]: the
 	 * user stack of the same samples as the kernel's frame-pointer walk has it, leaf first,
-	 * origin FPL_ORIGIN_FP; compare addresses without origin and FPL_FRAME_EXACT */
+	 * origin FPL_ORIGIN_FP; compare addresses without origin and FPL_FRAME_EXACT; then
+	 * key[nr_key], as in struct fpl_sample */
 	uint64_t *frames;
 };
 
@@ -176,9 +178,11 @@ struct profile_source {
 	char name[SOURCE_NAME_MAX]; /* "cpu-clock", "page-faults" */
 	/* Weights are sums of this type, in this unit; "": cpu, nanoseconds. */
 	char type[SOURCE_NAME_MAX], unit[16];
-	uint64_t period; /* the weight of a sample that was asked for */
-	uint64_t hz;	 /* 0: it is no clock */
-	uint64_t hit_ns; /* about what it costs whoever comes by; 0: nothing worth telling */
+	uint64_t period;    /* the weight of a sample that was asked for */
+	uint64_t hz;	    /* 0: it is no clock */
+	uint64_t hit_ns;    /* about what it costs whoever comes by; 0: nothing worth telling */
+	bool is_key_signed; /* its value of profile.key is below zero where its highest bit is set
+			     */
 };
 
 static inline bool profile_source_is_clock(const struct profile_source *source)
@@ -192,10 +196,11 @@ struct profile {
 	struct profile_source source;
 	struct profile_source sources[FPL_SOURCES_MAX]; /* [nr_sources] */
 	size_t nr_sources;				/* 0: one; else 2.. */
-	int command_status; /* of wait(2), of a command that ended by itself; -1: none did */
-	char **argv;	    /* borrowed */
-	char **command;	    /* borrowed, NULL-terminated: what was sampled; NULL: something else */
-	bool user, kernel;  /* which stacks were asked for */
+	char key[SOURCE_NAME_MAX]; /* the field that stacks are told apart by, too; "": none is */
+	int command_status;	   /* of wait(2), of a command that ended by itself; -1: none did */
+	char **argv;		   /* borrowed */
+	char **command;	   /* borrowed, NULL-terminated: what was sampled; NULL: something else */
+	bool user, kernel; /* which stacks were asked for */
 	/* How user stacks were asked to be walked, where that is less than all there is. */
 	bool cfi_only, fp_only, no_synth;
 	unsigned by; /* PROFILE_BY_*: what stacks are told apart by; 0: the name of the task */

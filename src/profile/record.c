@@ -11,7 +11,7 @@ static size_t frames_end(const struct fpl_sample *sample)
 
 bool record_holds_frames(const struct fpl_sample *sample, size_t size)
 {
-	return frames_end(sample) <= size;
+	return sample->nr_key <= FPL_KEY_MAX && frames_end(sample) <= size;
 }
 
 bool record_holds_walk(const struct fpl_sample *sample, size_t size)

@@ -212,24 +212,26 @@ static int read_fields(const struct probe *probe, const struct probe_sites *site
 
 /* Compile what is asked of the registers: it is one answer for all places, so their arguments that
  * are asked for must lie in the same registers. */
-static int ask(struct probe *probe, const struct source_spec *spec, const struct probe_sites *sites,
-	       struct fpl_err *err)
+static int ask(struct probe *probe, const struct source_spec *spec, const char *key,
+	       const struct probe_sites *sites, struct fpl_err *err)
 {
-	for (size_t i = 0; i < sites->nr && (spec->filter || spec->weight); i++) {
+	for (size_t i = 0; i < sites->nr && (spec->filter || spec->weight || key); i++) {
 		CLEANUP(event_format_fini) struct event_format format = { 0 };
 		struct fpl_source event = { .every = probe->event.every };
 		int code = read_fields(probe, sites, &sites->list[i], &format, err);
 
 		if (!code)
-			code = source_record_ask(spec, &format, &event, err);
+			code = source_record_ask(spec, key, &format, &event, err);
 		if (code)
 			return code;
 		if (i && memcmp(&event, &probe->event, sizeof(event)) != 0)
 			return fpl_fail(
 				err, -EINVAL,
 				"%s: %s: the probe is at %zu places, where these arguments lie in different registers: fpless events --fields %s",
-				spec->filter ? "--filter" : "--weight", spec->name, sites->nr,
-				probe->file.path);
+				spec->filter   ? "--filter"
+				: spec->weight ? "--weight"
+					       : "--by",
+				spec->name, sites->nr, probe->file.path);
 		probe->event = event;
 	}
 	return 0;
@@ -266,7 +268,7 @@ static int open_sites(struct source *source, const struct engine_options *option
 	if (!code)
 		code = find_sites(probe, spec, options, &sites, err);
 	if (!code)
-		code = ask(probe, spec, &sites, err);
+		code = ask(probe, spec, options->key, &sites, err);
 	for (size_t i = 0; !code && i < sites.nr; i++)
 		code = open_site(source, &device, options, &sites, i, err);
 	return code;
@@ -293,7 +295,7 @@ static int probe_open(struct source *source, const struct engine_options *option
 		return code;
 	source->sampler = probe_is_of_kernel(probe->word.kind) ? SAMPLER_KPROBE : SAMPLER_UPROBE;
 	source->event = &probe->event;
-	source_record_describe(source, spec, probe->event.every);
+	source_record_describe(source, spec, &probe->event);
 	if (source->sampler == SAMPLER_UPROBE)
 		source->what.hit_ns = probe_is_return(probe->word.kind) ? RETURN_HIT_NS : HIT_NS;
 	return 0;

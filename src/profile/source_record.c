@@ -23,24 +23,38 @@ static int take_weight(const char *name, const struct event_format *format,
 	return 0;
 }
 
-int source_record_ask(const struct source_spec *spec, const struct event_format *format,
-		      struct fpl_source *event, struct fpl_err *err)
+/* Let the field @name tell stacks apart, if there is such a number or text. */
+static void take_key(const char *name, const struct event_format *format, struct fpl_source *event)
+{
+	const struct event_field *field = event_format_find(format, name, strlen(name));
+
+	if (field)
+		event->key = field->field;
+}
+
+int source_record_ask(const struct source_spec *spec, const char *key,
+		      const struct event_format *format, struct fpl_source *event,
+		      struct fpl_err *err)
 {
 	int code = spec->filter ? event_filter_compile(spec->filter, format, event, err) : 0;
 
 	if (code)
 		return fpl_fail_in(err, code, "--filter '%s'", spec->filter);
+	if (key)
+		take_key(key, format, event);
 	return spec->weight ? take_weight(spec->weight, format, event, err) : 0;
 }
 
-void source_record_describe(struct source *source, const struct source_spec *spec, uint64_t period)
+void source_record_describe(struct source *source, const struct source_spec *spec,
+			    const struct fpl_source *event)
 {
 	struct profile_source *what = &source->what;
 
 	memcpy(what->name, spec->name, sizeof(what->name));
 	snprintf(what->type, sizeof(what->type), "%s", spec->weight ? spec->weight : spec->name);
 	snprintf(what->unit, sizeof(what->unit), "%s", spec->unit ? spec->unit : "count");
-	what->period = source->period = period;
+	what->period = source->period = event->every;
+	what->is_key_signed = event->key.kind == FPL_FIELD_SIGNED;
 	source->nr_sampled = source->cpus.nr;
 }
 

@@ -6,15 +6,17 @@
 #include "source/event_format.h"
 
 /*
- * Compile what @spec asks of a record that has @format into @event. Errors: -EINVAL a filter or a
+ * Compile what @spec asks of a record that has @format into @event, and the field @key (NULL: none)
+ * that is to tell stacks apart, which the record may lack. Errors: -EINVAL a filter or a
  * weight that the fields do not allow, with a line that begins with the option.
  */
-FPL_MUST_CHECK int source_record_ask(const struct source_spec *spec,
+FPL_MUST_CHECK int source_record_ask(const struct source_spec *spec, const char *key,
 				     const struct event_format *format, struct fpl_source *event,
 				     struct fpl_err *err);
 
-/* Fill in what, period, nr_sampled of @source. */
-void source_record_describe(struct source *source, const struct source_spec *spec, uint64_t period);
+/* Fill in what, period, nr_sampled of @source, whose event it is. */
+void source_record_describe(struct source *source, const struct source_spec *spec,
+			    const struct fpl_source *event);
 
 /* source_ops.counted of the program @prog_fd: the kernel counts the runs that it skipped because
  * another program ran on the CPU. @every: one sample in so many. */

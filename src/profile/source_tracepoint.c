@@ -25,21 +25,21 @@ struct tracepoint {
 };
 
 /* Compile what is asked of the record. */
-static int ask(struct tracepoint *point, const struct source_spec *spec, int tracefs,
-	       struct fpl_err *err)
+static int ask(struct tracepoint *point, const struct source_spec *spec, const char *key,
+	       int tracefs, struct fpl_err *err)
 {
 	CLEANUP(event_format_fini) struct event_format format = { 0 };
 	AUTO_FREE char *text = NULL;
 	int code;
 
-	if (!spec->filter && !spec->weight)
+	if (!spec->filter && !spec->weight && !key)
 		return 0;
 	code = tracefs_format(tracefs, point->category, point->name, &text, err);
 	if (!code)
 		code = event_format_parse(text, point->category, &format, err);
 	if (code)
 		return code == -EINVAL ? fpl_fail_in(err, -EOPNOTSUPP, "%s", spec->name) : code;
-	return source_record_ask(spec, &format, &point->event, err);
+	return source_record_ask(spec, key, &format, &point->event, err);
 }
 
 /* Errors: of perf_event_open. */
@@ -82,7 +82,7 @@ static int tracepoint_open(struct source *source, const struct engine_options *o
 		return fpl_fail(err, -EINVAL, "-e %s: no such tracepoint: fpless events names all",
 				spec->name);
 	if (!code)
-		code = ask(point, spec, tracefs, err);
+		code = ask(point, spec, options->key, tracefs, err);
 	if (code)
 		return code;
 	point->event.every = spec->period ? (uint32_t)spec->period : 1;
@@ -94,7 +94,7 @@ static int tracepoint_open(struct source *source, const struct engine_options *o
 				strerror(-point->fd));
 	source->sampler = SAMPLER_TRACEPOINT;
 	source->event = &point->event;
-	source_record_describe(source, spec, point->event.every);
+	source_record_describe(source, spec, &point->event);
 	return 0;
 }
 

@@ -14,7 +14,7 @@ struct identity_part {
 	uint32_t pid, tid, cpu;
 	uint16_t nr_user, nr_kernel, nr_fp;
 	uint8_t stop, flags;
-	uint8_t source, zero[3];
+	uint8_t source, nr_key, zero[2];
 	char comm[FPL_COMM_SIZE];
 };
 
@@ -97,10 +97,10 @@ size_t stack_store_bytes(const struct stack_store *store)
 	return store->bytes;
 }
 
-/* Frames behind the user frames: kernel, then fp. */
+/* Words behind the user frames: kernel, then fp, then the key. */
 static size_t nr_rest(const struct identity_part *part)
 {
-	return (size_t)part->nr_kernel + part->nr_fp;
+	return (size_t)part->nr_kernel + part->nr_fp + part->nr_key;
 }
 
 static uint64_t hash_of(const struct identity_part *part, const uint64_t *user,
@@ -350,6 +350,7 @@ int stack_store_add(struct stack_store *store, const struct fpl_sample *sample,
 		/* where the frames are the same, how they were come by makes no two stacks */
 		.flags = sample->flags & FPL_SAMPLE_KTHREAD,
 		.source = (uint8_t)(sample->source % FPL_SOURCES_MAX),
+		.nr_key = (uint8_t)sample->nr_key,
 	};
 	uint32_t entry;
 
@@ -446,6 +447,7 @@ void stack_store_look(const struct stack_store *store, uint32_t stack, struct pr
 		.stop = entry->part.stop,
 		.flags = entry->part.flags,
 		.source = entry->part.source,
+		.nr_key = entry->part.nr_key,
 		.nr_user = entry->part.nr_user,
 		.nr_kernel = entry->part.nr_kernel,
 		.nr_fp = entry->part.nr_fp,

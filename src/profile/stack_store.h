@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The distinct stacks of a run, with their counts: equal (source, pid, start time, comm, stop,
- * flags, user frames, kernel frames, fp frames) are one. Stacks are found by content and by the id
- * the kernel side gave.
+ * flags, user frames, kernel frames, fp frames, key) are one. Stacks are found by content and by
+ * the id the kernel side gave.
  */
 #pragma once
 
@@ -25,8 +25,8 @@ void stack_store_separate(struct stack_store *store, unsigned by);
 
 /*
  * Take in the stack of @sample with its frames: @user [nr_user], and @rest, kernel[nr_kernel] then
- * fp[nr_fp]. sample->count samples of it are counted; with count 0 they come later, by
- * stack_store_count under sample->id. Errors: -ENOSPC over the budget; -ENOMEM.
+ * fp[nr_fp], then key[nr_key]. sample->count samples of it are counted; with count 0 they come
+ * later, by stack_store_count under sample->id. Errors: -ENOSPC over the budget; -ENOMEM.
  */
 FPL_MUST_CHECK int stack_store_add(struct stack_store *store, const struct fpl_sample *sample,
 				   const uint64_t *user, const uint64_t *rest);

@@ -132,6 +132,7 @@ static int add_stack(struct merger *merger, size_t idx, uint64_t count, uint64_t
 	result->has_weight = result->has_weight || weight;
 	result->has_weightless = result->has_weightless || (count && !weight);
 	key.cgroup = map_text(merger, key.cgroup);
+	key.key = map_text(merger, key.key);
 	merger->stack_frames.nr = 0;
 	for (size_t i = 0; i < nr; i++)
 		must_push(&merger->stack_frames,
@@ -318,6 +319,7 @@ static void take_run(struct merger *merger)
 	to->weight_type = map_text(merger, from->weight_type);
 	to->weight_unit = map_text(merger, from->weight_unit);
 	to->by_count = from->by_count;
+	to->key = map_text(merger, from->key);
 }
 
 /* The place of @source among @list [*@nr], where it stands from here on. */
@@ -398,6 +400,8 @@ static int join_runs(struct merger *merger, uint64_t *ret_shift_ns)
 		to->period = to->period ? to->period : from->period;
 	}
 	to->by |= from->by;
+	if (!to->key)
+		to->key = map_text(merger, from->key);
 	if (from->nr_cpus > to->nr_cpus)
 		to->nr_cpus = from->nr_cpus;
 	if (from->start_unix_ns && to->start_unix_ns && from->start_unix_ns < to->start_unix_ns) {

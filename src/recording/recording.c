@@ -227,7 +227,7 @@ struct stack_identity {
 	uint32_t nr_user, nr_kernel, nr_fp;
 	uint32_t stop, has, class, no_user;
 	uint32_t comm, cgroup, pid, tid, cpu;
-	uint32_t source, zero;
+	uint32_t source, key;
 };
 
 static struct stack_identity identity_of(const struct recording_stack *stack)
@@ -247,6 +247,7 @@ static struct stack_identity identity_of(const struct recording_stack *stack)
 		.tid = stack->tid,
 		.cpu = stack->cpu,
 		.source = stack->source,
+		.key = stack->key,
 	};
 }
 

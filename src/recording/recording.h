@@ -98,6 +98,7 @@ static inline uint64_t frame_lookup_pc(uint64_t addr, bool exact)
 #define RECORDING_HAS_FP     32u /* both walks were asked for: class is meant */
 /* Used in recording.by alone: the event of a stack is always known (recording/sources.h). */
 #define RECORDING_HAS_EVENT 64u
+#define RECORDING_HAS_KEY   128u /* the value of the field that recording.key names */
 
 struct recording_stack {
 	uint64_t count, weight;
@@ -108,12 +109,12 @@ struct recording_stack {
 			       */
 	uint16_t nr_user, nr_kernel; /* first, then nr_fp: the other walk of the user stack */
 	uint16_t nr_fp;
-	uint8_t stop;	       /* enum fpl_stop or RECORDING_NO_STOP */
-	uint8_t has;	       /* RECORDING_HAS_* */
-	uint8_t class;	       /* enum verdict_class; 0 without RECORDING_HAS_FP */
-	bool no_user;	       /* a task without a user part */
-	uint8_t source;	       /* sources[source], where the recording has several; else 0 */
-	uint32_t comm, cgroup; /* texts */
+	uint8_t stop;		    /* enum fpl_stop or RECORDING_NO_STOP */
+	uint8_t has;		    /* RECORDING_HAS_* */
+	uint8_t class;		    /* enum verdict_class; 0 without RECORDING_HAS_FP */
+	bool no_user;		    /* a task without a user part */
+	uint8_t source;		    /* sources[source], where the recording has several; else 0 */
+	uint32_t comm, cgroup, key; /* texts */
 	uint32_t pid, tid, cpu;
 	uint32_t elided; /* the most frames that were left out; tells no stacks apart */
 };
@@ -172,6 +173,7 @@ struct recording {
 	 */
 	struct recording_source sources[RECORDING_SOURCES_MAX];
 	size_t nr_sources; /* 0, or 2.. */
+	uint32_t key;	   /* text: a field of events that stacks are told apart by; 0: none */
 	uint32_t *args;	   /* owned [nr_args]: texts */
 	size_t nr_args;
 

@@ -113,7 +113,13 @@ static void write_unread(FILE *to, const struct profile *profile)
 {
 	uint64_t nr = profile->books.texts_unread;
 
-	if (nr)
+	if (nr && *profile->key)
+		fprintf(to,
+			"  unread       the text of %" PRIu64
+			" %s was not in memory yet: they passed no --filter, and have the label "
+			"[unread]\n",
+			nr, profile->source.name);
+	else if (nr)
 		fprintf(to,
 			"  unread       the text of %" PRIu64
 			" %s was not in memory yet: they passed no --filter\n",

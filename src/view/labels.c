@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
@@ -50,6 +51,19 @@ static uint32_t intern_task(struct frame_texts *texts, unsigned labels,
 	return intern(texts, text);
 }
 
+/* A number alone would say nothing. */
+static uint32_t intern_key(struct frame_texts *texts, const struct recording_stack *stack)
+{
+	const char *value = recording_string(texts->recording, stack->key);
+	AUTO_FREE char *text = NULL;
+
+	if (value[strspn(value, "-0123456789")] || !texts->recording->key)
+		return show(texts, stack->key);
+	text = must_asprintf("%s %s", recording_string(texts->recording, texts->recording->key),
+			     value);
+	return intern(texts, text);
+}
+
 uint32_t labels_intern(struct frame_texts *texts, const struct recording_stack *stack,
 		       uint32_t ret[static LABELS_MAX])
 {
@@ -58,6 +72,8 @@ uint32_t labels_intern(struct frame_texts *texts, const struct recording_stack *
 
 	if (labels & RECORDING_HAS_EVENT && sources_event(texts->recording, stack))
 		ret[nr++] = show(texts, sources_event(texts->recording, stack));
+	if (labels & RECORDING_HAS_KEY)
+		ret[nr++] = intern_key(texts, stack);
 	if (labels & RECORDING_HAS_CGROUP)
 		ret[nr++] = show(texts, stack->cgroup);
 	if (labels & RECORDING_HAS_CPU) {

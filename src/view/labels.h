@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Labels tell stacks apart beside their frames. They stand before the frames in a folded line:
- * event, cgroup, CPU, task, each where it was asked for; by default the task alone.
+ * event, key, cgroup, CPU, task, each where it was asked for; by default the task alone.
  *
  *   event    its name: "page-faults"
+ *   key      the value of a field of the event: a text, or "fd 3"
  *   cgroup   its path, or "[cgroup ID]" where it was gone before it could be asked for
  *   CPU      "cpu N"
  *   task     "comm", "comm-pid", "comm-pid/tid", "pid" or "pid/tid": as those of perf's and
@@ -19,7 +20,7 @@
 
 #include "view/frame_texts.h"
 
-#define LABELS_MAX 4u
+#define LABELS_MAX 5u
 
 /* The labels of @stack, escaped unless the texts are verbatim, in their strings. Returns how
  * many there are. */

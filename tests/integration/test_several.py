@@ -154,6 +154,28 @@ class Several(RootCase):
         self.assertEqual(run.stats["missed"], run.stats["counted"] - run.stats["fired"])
         self.assertLess(run.stats["missed"], run.stats["counted"] // 10)
 
+    def test_stacks_are_told_apart_by_a_field(self):
+        run = self.work("-e", OPENAT, "-e", f"{WRITE},cpu-clock", "--by", "filename,comm")
+        keys = {}
+        for stack in run.stacks:
+            self.assertEqual("key" in stack, stack["event"] == OPENAT)
+            keys[stack.get("key")] = keys.get(stack.get("key"), 0) + stack["count"]
+        self.assertEqual(run.meta["key"], "filename")
+        opened = f"{self.folder}/opened"[:63]
+        self.assertGreaterEqual(keys[opened] + keys.get("[unread]", 0) + run.stats["missed"], NR_CALLS)
+        self.assertLessEqual(keys[opened], NR_CALLS + 1)
+        folded = self.text("out.folded").splitlines()
+        self.assertEqual(sum(int(line.rsplit(" ", 1)[1]) for line in folded if line.startswith(opened + ";python")),
+                         keys[opened])
+        run = self.work("-e", OPENAT, "--by", "dfd")
+        self.assertIn("-100", {stack["key"] for stack in run.stacks})
+        self.assertIn("dfd -100;", self.text("out.folded"))
+        for args, says in ((("-e", OPENAT, "--by", "no_field"), "--by no_field: no event has such a number or text"),
+                           (("-e", "cpu-clock", "--by", "dfd"), "--by dfd: expected comm, pid")):
+            refused = self.fpless("profile", *args, "--", "true")
+            self.assertNotEqual(refused.returncode, 0)
+            self.assertIn(says, refused.stderr.decode())
+
     def test_times_and_streams_say_which(self):
         run = self.three("--timeline")
         of_stacks = [stack["event"] for stack in run.stacks]

@@ -241,6 +241,36 @@ static void events_of_one_unit_are_added(void **state)
 	assert_int_equal(sources_set(&recording, list, RECORDING_SOURCES_MAX + 1), -E2BIG);
 }
 
+static void values_of_a_field_tell_stacks_apart(void **state)
+{
+	static const char text[] = META(
+		"x:write",
+		"\"weight_unit\":\"count\",\"key\":\"fd\",") "{\"type\":\"stack\",\"count\":1,\"weight\":1,\"comm\":\"a\",\"pid\":7,\"key\":\"-3\"}\n"
+							     "{\"type\":\"stack\",\"count\":2,\"weight\":2,\"comm\":\"a\",\"pid\":7,\"key\":\"/tmp\"}\n"
+							     "{\"type\":\"stack\",\"count\":4,\"weight\":4,\"comm\":\"a\",\"pid\":7}\n" BOOKS(
+								     "7");
+	CLEANUP(recording_fini) struct recording first = { 0 }, again = { 0 }, merged = { 0 };
+	const struct filter_options all = { .comm = "a" };
+	struct merge_result result = { 0 };
+
+	(void)state;
+	read_text(text, strlen(text), NULL, &first);
+	assert_int_equal(first.nr_stacks, 3);
+	write_and_read(&first, "pprof", &again);
+
+	AUTO_FREE char *left = recording_as(&first, "jsonl", &plain);
+	AUTO_FREE char *right = recording_as(&again, "jsonl", &plain);
+
+	assert_string_equal(left, right);
+	assert_int_equal(recording_init(&merged), 0);
+	assert_int_equal(add(&merged, text, &all, &result), 0);
+	merged.by = RECORDING_HAS_KEY | RECORDING_HAS_COMM;
+
+	AUTO_FREE char *folded = recording_as(&merged, "folded", &plain);
+
+	assert_string_equal(folded, "fd -3;a 1\n/tmp;a 2\na 4\n");
+}
+
 static void hostile_sources_are_refused(void **state)
 {
 	static const struct {
@@ -277,6 +307,7 @@ int main(void)
 		cmocka_unit_test(one_source_alone_is_what_it_would_have_been),
 		cmocka_unit_test(no_source_is_called_so),
 		cmocka_unit_test(events_of_one_unit_are_added),
+		cmocka_unit_test(values_of_a_field_tell_stacks_apart),
 		cmocka_unit_test(hostile_sources_are_refused),
 	};
 
