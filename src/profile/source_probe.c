@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/capability.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #include "base/vector.h"
 #include "parse/parser.h"
 #include "proc/advice.h"
+#include "proc/host.h"
 #include "profile/probe_places.h"
 #include "profile/source_kinds.h"
 #include "profile/source_record.h"
@@ -114,12 +116,26 @@ static int open_event(const struct device *device, const struct probe *probe,
 	return fd < 0 ? -errno : fd;
 }
 
+/* The kernel wants more for probes than for other events. */
+static int fail_rights(const char *name, struct fpl_err *err)
+{
+	struct host host;
+
+	host_read("", &host);
+	if (host_has_cap(&host, CAP_SYS_ADMIN))
+		return advice_fail_events(err, -EACCES, "perf_event_open");
+	return fpl_fail(
+		err, -EACCES,
+		"%s: probes need CAP_SYS_ADMIN, which is given up once they are set: run as root",
+		name);
+}
+
 /* Say why the kernel takes no event at the site. */
 static int fail_event(const struct probe *probe, const struct probe_site *site, const char *name,
 		      int code, struct fpl_err *err)
 {
 	if (advice_is_refusal(code))
-		return advice_fail_events(err, -EACCES, "perf_event_open");
+		return fail_rights(name, err);
 	if (probe_is_of_kernel(probe->word.kind) && (code == -ENOENT || code == -EINVAL))
 		return fpl_fail(err, -EINVAL,
 				"-e %s: the kernel has no such function, or lets none be set there",

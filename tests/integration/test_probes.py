@@ -12,7 +12,7 @@ import sys
 
 from fpless_run import skip
 from return_probes import need_uprobes
-from root_case import RootCase, fixture, main
+from root_case import FPLESS, RootCase, fixture, main
 
 NR = 2000
 BYTES = 4242  # of an allocation
@@ -209,6 +209,16 @@ class Probes(RootCase):
             with self.subTest(args):
                 run = self.fpless("profile", "-e", *args, "--", "true")
                 self.assert_refused(run, status, says)
+
+    def test_rights_that_lack_are_named(self):
+        shutil.copy(FPLESS, self.path("fpless"))
+        os.chmod(self.folder, 0o755)
+        caps = "+perfmon,+bpf,+sys_ptrace,+dac_read_search,+syslog"
+        run = subprocess.run(["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "--inh-caps", caps,
+                              "--ambient-caps", caps, self.path("fpless"), "profile", "-e", "uprobe:libc.so.6:malloc", "--", "true"],
+                             capture_output=True, check=False)
+        self.assertEqual(run.returncode, 2)
+        self.assertIn(b"uprobe:libc.so.6:malloc: probes need CAP_SYS_ADMIN, which is given up once they are set", run.stderr)
 
     def test_kernel_probes_are_taken_where_there_are_any(self):
         run = self.fpless("profile", "-e", "kprobe:do_exit", "-f", "--", "true")
