@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "base/log.h"
 #include "base/vector.h"
 #include "parse/parser.h"
 #include "proc/advice.h"
@@ -27,6 +28,11 @@
 #define RETURN_HIT_NS 900u
 
 #define DEVICES "/sys/bus/event_source/devices/"
+
+/* The kernel takes away one breakpoint at a time, and each time waits until no CPU can be about to
+ * handle it. */
+#define CLOSE_MS    120u
+#define PLACES_MANY 20u /* worth a line */
 
 /* Events of a run; beyond them a place has one for all processes, not one for each. */
 #define EVENTS_MAX 1024u
@@ -287,6 +293,10 @@ static int open_sites(struct source *source, const struct engine_options *option
 		code = ask(probe, spec, options->key, &sites, err);
 	for (size_t i = 0; !code && i < sites.nr; i++)
 		code = open_site(source, &device, options, &sites, i, err);
+	if (!code && probe->places.nr >= PLACES_MANY)
+		fpl_log(FPL_LOG_WARN,
+			"%s: %zu breakpoints: at the end the kernel takes about %zu s to take them away",
+			spec->name, probe->places.nr, probe->places.nr * CLOSE_MS / 1000);
 	return code;
 }
 
