@@ -22,6 +22,7 @@
 #define FPL_COMM_SIZE	     16u
 #define FPL_NR_REGS	     16u /* general registers, numbered as DWARF does on this architecture */
 #define FPL_SOURCES_MAX	     16u /* sources of samples in a run; a power of two */
+#define FPL_SLOTS_MAX	     3u	 /* slots of a CPU: bpf/slot.h */
 #define FPL_KEY_MAX	     8u	 /* words of a sample's key */
 
 /* clang-format off */
@@ -454,14 +455,14 @@ struct fpl_island {
 
 /*
  * Behind the islands: bytes [off, off + size) of the stack copy are the same as those at the same
- * addresses in this CPU's last snapshot with size 0; the kernel side compared them. The bytes
- * before and behind them follow.
+ * addresses in the last snapshot with size 0 of this CPU and slot; the kernel side compared them.
+ * The bytes before and behind them follow.
  */
 struct fpl_shared {
 	__u32 id; /* of that snapshot */
 	__u32 off;
 	__u32 size; /* 0: the record has all bytes */
-	__u32 _pad;
+	__u32 slot; /* that the snapshot was made in, below FPL_SLOTS_MAX */
 };
 _Static_assert(sizeof(struct fpl_shared) == 16, "fpl_shared is ring ABI");
 
@@ -529,8 +530,8 @@ struct fpl_config {
 	__u32 root_depth; /* number of outermost frames among the max_depth that are kept; 0: walks
 			     end after max_depth */
 	__u32 nr_sources; /* at most FPL_SOURCES_MAX; above 1, links have the source as cookie */
-	__u32 nr_slots;	  /* slots of each CPU: 1; 2: uprobes that switch preemption off use slot 1;
-			     3: uprobes claim slot 1 or 2 */
+	__u32 nr_slots;	  /* slots of each CPU, at most FPL_SLOTS_MAX: 1; 2: uprobes that switch
+			     preemption off use slot 1;   3: uprobes claim slot 1 or 2 */
 	__u32 _pad;
 };
 _Static_assert(sizeof(struct fpl_config) == 80, "fpl_config is map ABI");

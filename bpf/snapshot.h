@@ -331,6 +331,7 @@ static __always_inline __u64 snapshot_fill(struct fpl_scratch *s, struct fpl_sna
 	to->stack_off = (__u32)size;
 	stack_unprobe(to, s, to->stack_off);
 	to->shared.id = to->shared.off = to->shared.size = 0;
+	to->shared.slot = s->slot;
 	if (type == FPL_RECORD_SNAPSHOT) {
 		snapshot_find_islands(s, to);
 		stack_share(to, last);

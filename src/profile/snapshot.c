@@ -65,14 +65,16 @@ static bool has_shared(const struct fpl_sample *last, const struct fpl_sample *s
 	       shared->size <= regs->stack_size - off;
 }
 
-/* The place of the last one of the CPU; NULL without memory. */
-static struct snapshot **last_of(struct snapshots *snapshots, uint32_t cpu)
+/* The place of the last one of the record's CPU and slot; NULL without memory. */
+static struct snapshot **last_of(struct snapshots *snapshots, const struct fpl_sample *sample)
 {
-	if (vector_reserve(&snapshots->last, cpu + 1))
+	size_t at = (size_t)sample->cpu * FPL_SLOTS_MAX + record_shared(sample)->slot;
+
+	if (vector_reserve(&snapshots->last, at + 1))
 		return NULL;
-	while (snapshots->last.nr <= cpu)
+	while (snapshots->last.nr <= at)
 		snapshots->last.list[snapshots->last.nr++] = NULL;
-	return &snapshots->last.list[cpu];
+	return &snapshots->last.list[at];
 }
 
 int snapshots_take(struct snapshots *snapshots, const void *data, size_t size,
@@ -80,10 +82,11 @@ int snapshots_take(struct snapshots *snapshots, const void *data, size_t size,
 {
 	const struct fpl_sample *sample = data;
 
-	if (!record_holds_snapshot(sample, size) || sample->cpu >= CPUS_MAX)
+	if (!record_holds_snapshot(sample, size) || sample->cpu >= CPUS_MAX ||
+	    record_shared(sample)->slot >= FPL_SLOTS_MAX)
 		return -EINVAL;
 
-	struct snapshot **last = last_of(snapshots, sample->cpu);
+	struct snapshot **last = last_of(snapshots, sample);
 	bool shares = record_shared(sample)->size != 0;
 	struct snapshot *snapshot = malloc(sizeof(*snapshot) + size);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Snapshots as they come out of the ring, and the places of their stacks' bytes: in the record
- * itself or, for shared bytes, in an earlier record from the same CPU.
+ * itself or, for shared bytes, in an earlier record from the same slot of the same CPU.
  */
 #pragma once
 
@@ -31,7 +31,7 @@ static inline size_t snapshot_bytes(const struct snapshot *snapshot)
 /* The shared bytes, fpl_shared.size of them; NULL: no shared bytes. */
 const uint8_t *snapshot_shared(const struct snapshot *snapshot);
 
-/* The last snapshot with all its bytes, by CPU. Zeroed: none. */
+/* The last snapshot with all its bytes, by CPU and slot. Zeroed: none. */
 struct snapshots {
 	VECTOR(struct snapshot *) last; /* owned references or NULL */
 };

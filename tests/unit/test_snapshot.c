@@ -51,8 +51,11 @@ static void shared_bytes_are_those_at_the_same_addresses(void **state)
 	(void)state;
 	assert_int_equal(take(&snapshots, &record, &whole), 0);
 	assert_null(snapshot_shared(whole));
-	/* of another CPU, which is not compared with */
+	/* of another CPU and of another slot, which are not compared with */
 	record = make(0, 8, STACK, (struct fpl_shared){ 0 });
+	assert_int_equal(take(&snapshots, &record, &other), 0);
+	snapshot_put(other);
+	record = make(3, 11, STACK, (struct fpl_shared){ .slot = 1 });
 	assert_int_equal(take(&snapshots, &record, &other), 0);
 	/* 16 bytes further down: its bytes from 80 on are those from 64 on there */
 	record = make(3, 9, STACK - 16, (struct fpl_shared){ .id = 7, .off = 80, .size = 128 });
@@ -92,6 +95,8 @@ static void invalid_share_is_refused(void **state)
 		{ "more than there is of stack", 3, STACK, { 7, 8, 256, 0 }, 0, -EINVAL },
 		{ "behind the stack", 3, STACK, { 7, 264, 8, 0 }, 0, -EINVAL },
 		{ "all bytes but one", 3, STACK, { 7, 0, 128, 0 }, -1u, -EINVAL },
+		{ "of a slot without any", 3, STACK, { 7, 0, 256, 1 }, 0, -ENOMEM },
+		{ "a slot that no CPU has", 3, STACK, { 0, 0, 0, FPL_SLOTS_MAX }, 0, -EINVAL },
 		{ "a CPU nobody has", 1u << 30, STACK, { 0, 0, 0, 0 }, 0, -EINVAL },
 	};
 
