@@ -40,6 +40,11 @@ static int open_supplement(struct debug_index *index, const struct elf_file *sup
 	return code;
 }
 
+bool debug_index_has_info(const struct elf_file *elf)
+{
+	return dwarf_file_is_there(elf);
+}
+
 int debug_index_create(const struct elf_file *elf, const struct elf_file *supplement,
 		       const struct debug_index_options *options, struct debug_index **ret,
 		       struct fpl_err *err)

@@ -16,6 +16,9 @@
 
 struct debug_index;
 
+/* Does @elf have debugging information of its own? If not, debug_index_create() is -ENOENT. */
+bool debug_index_has_info(const struct elf_file *elf);
+
 struct debug_index_options {
 	bool no_demangle;
 };

@@ -31,9 +31,15 @@ int dwarf_fail(const struct dwarf_file *file, enum dwarf_section section, uint64
 			what);
 }
 
-int dwarf_file_init(struct dwarf_file *file, const struct elf_file *elf, struct fpl_err *err)
+bool dwarf_file_is_there(const struct elf_file *elf)
 {
 	const struct elf_section *info = elf_file_section(elf, names[DWARF_INFO]);
+
+	return info && info->type != SHT_NOBITS && info->size;
+}
+
+int dwarf_file_init(struct dwarf_file *file, const struct elf_file *elf, struct fpl_err *err)
+{
 	struct cursor c;
 
 	*file = (struct dwarf_file){
@@ -41,7 +47,7 @@ int dwarf_file_init(struct dwarf_file *file, const struct elf_file *elf, struct 
 		.bytes_left = DWARF_BYTES_MAX,
 		.work_left = WORK_MIN,
 	};
-	if (!info || info->type == SHT_NOBITS || !info->size)
+	if (!dwarf_file_is_there(elf))
 		return fpl_fail(err, -ENOENT, "%s: no debugging information", elf->name);
 	return dwarf_section(file, DWARF_INFO, &c, err);
 }

@@ -49,6 +49,9 @@ struct dwarf_file {
 	uint64_t work_left;
 };
 
+/* Has @elf a .debug_info? */
+bool dwarf_file_is_there(const struct elf_file *elf);
+
 /*
  * Prepare to read @elf, which has to stay. Errors: -ENOENT it has no .debug_info; of reading
  * sections: as dwarf_section().

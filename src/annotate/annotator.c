@@ -183,7 +183,7 @@ static int find_debug(struct making *making, struct fpl_err *err)
 	    !debuginfod_fetch(making->annotator->fetcher, elf->build_id, elf->build_id_size,
 			      DEBUGINFOD_DEBUG, NULL))
 		client_find_debug(client, &making->file, elf, &link, NULL);
-	client_find_alt(client, &making->file);
+	client_find_alt(client, &making->file, NULL);
 	return 0;
 }
 

@@ -10,10 +10,21 @@
 #include "base/log.h"
 #include "parse/message.h"
 
-static void close_debug(struct client_file *file)
+/* A file as questions about it need it, its debug file included. */
+struct described {
+	struct client_file file;
+	struct parse_client *client; /* NULL: nothing of it was asked yet */
+	struct client_debugging debugging;
+	struct name_search search; /* how its debug file was looked for */
+	bool has_search;
+};
+
+static void described_fini(struct described *described)
 {
-	cleanup_fd(&file->debug_fd);
-	cleanup_fd(&file->alt_fd);
+	if (!described->client)
+		return;
+	cleanup_fd(&described->file.debug_fd);
+	cleanup_fd(&described->file.alt_fd);
 }
 
 static int open_client(const struct asker *asker, struct parse_client **ret, struct fpl_err *err)
@@ -56,28 +67,36 @@ static struct parse_client *client_of(struct asker *asker, const struct trust *t
 }
 
 /*
- * Describes the file, its debug file included. @search: how that was looked for, as long as nothing
- * of it has been read; NULL is allowed.
+ * Describes the file, unless that was done for the question before. @wants_search: what is met in
+ * the search of its debug file is to be noted, before anything of it is read.
  */
 static int describe(struct asker *asker, const char *path, const struct met_file *met,
-		    struct client_file *ret, struct parse_client **ret_client,
-		    struct name_search *search, struct fpl_err *err)
+		    bool wants_search, struct described *described, struct fpl_err *err)
 {
+	struct client_file *file = &described->file;
 	struct debug_link link;
 	struct elf_file *elf;
-	int code = client_file_init(ret, met->fd, path);
+	int code;
 
+	if (described->client)
+		return 0;
+	code = client_file_init(file, met->fd, path);
 	if (code)
 		return fpl_fail(err, code, "%s: %s", path, strerror(-code));
 	/* one that has lost its name would be of another trust */
-	ret->trust = met->trust;
-	*ret_client = client_of(asker, &ret->trust);
-	code = client_facts(*ret_client, ret, &elf, NULL, &link, err);
+	file->trust = met->trust;
+
+	struct parse_client *client = client_of(asker, &file->trust);
+
+	code = client_headers(client, file, &elf, NULL, &link, &described->debugging, err);
 	if (code)
 		return code;
-	if (search)
-		name_search_make(parser_opener(asker->options.parser), elf, &link, path, search);
-	client_find_debug(*ret_client, ret, elf, &link, NULL);
+	if (wants_search)
+		name_search_make(parser_opener(asker->options.parser), elf, &link, path,
+				 &described->search);
+	described->has_search = wants_search;
+	client_find_debug(client, file, elf, &link, NULL);
+	described->client = client;
 	elf_file_close(elf);
 	return 0;
 }
@@ -156,18 +175,6 @@ static int join(const struct name_entry *entry, const struct symbol_place *answe
 	return own_names(ret, nr);
 }
 
-/* Asks a worker. @search: as in describe(). */
-static int ask_names(struct asker *asker, const char *path, const struct met_file *met,
-		     const uint64_t *vaddrs, size_t nr, struct name_search *search,
-		     struct symbol_places *ret, struct fpl_err *err)
-{
-	CLEANUP(close_debug) struct client_file file = { .debug_fd = -1, .alt_fd = -1 };
-	struct parse_client *client;
-	int code = describe(asker, path, met, &file, &client, search, err);
-
-	return code ? code : client_names(client, &file, vaddrs, nr, ret, err);
-}
-
 /* A file that was written to since it was met holds other code. */
 static int check_file(const char *path, const struct met_file *met, struct fpl_err *err)
 {
@@ -176,14 +183,16 @@ static int check_file(const char *path, const struct met_file *met, struct fpl_e
 	return fpl_fail(err, -ESTALE, "%s: was written to while it was profiled", path);
 }
 
-static int find_names(struct asker *asker, const char *path, const struct met_file *met,
-		      const uint64_t *vaddrs, size_t nr, struct symbol_places *ret,
-		      struct fpl_err *err)
+static int find_names(struct asker *asker, const struct name_question *question,
+		      struct described *described, struct symbol_places *ret, struct fpl_err *err)
 {
+	const char *path = question->path;
+	const struct met_file *met = &question->file;
+	const uint64_t *vaddrs = question->vaddrs;
+	size_t nr = question->nr;
 	struct name_file *file = name_store_find(&asker->names, met->fd, path);
 	CLEANUP(symbol_places_fini) struct symbol_places answer = { .places = NULL };
 	AUTO_FREE uint64_t *unknown = calloc(nr + 1, sizeof(*unknown));
-	struct name_search search;
 	size_t nr_unknown = nr;
 	int code = 0;
 
@@ -196,16 +205,18 @@ static int find_names(struct asker *asker, const char *path, const struct met_fi
 	asker->names.nr_known += nr - nr_unknown;
 	asker->names.nr_asked += nr_unknown;
 	if (nr_unknown)
-		code = ask_names(asker, path, met, unknown, nr_unknown, file ? &search : NULL,
-				 &answer, err);
+		code = describe(asker, path, met, file, described, err);
+	if (nr_unknown && !code)
+		code = client_names(described->client, &described->file, unknown, nr_unknown,
+				    &answer, err);
 	if (!code && file && nr_unknown < nr &&
 	    join(&file->entry, answer.places, vaddrs, nr, ret)) {
 		symbol_places_fini(ret);
 		code = fpl_fail(err, -ENOMEM, "%s: out of memory", path);
 	}
 	if (!code && file && nr_unknown)
-		name_store_add(&asker->names, file, met->fd, path, &search, unknown, answer.places,
-			       nr_unknown, false);
+		name_store_add(&asker->names, file, met->fd, path, &described->search, unknown,
+			       answer.places, nr_unknown, false);
 	if (!code && nr_unknown == nr) {
 		*ret = answer;
 		answer = (struct symbol_places){ .places = NULL };
@@ -213,27 +224,35 @@ static int find_names(struct asker *asker, const char *path, const struct met_fi
 	return code;
 }
 
+/* Asks a worker, unless the headers have said that the file has no lines. */
+static int ask_lines(const struct name_question *question, struct described *described,
+		     struct symbol_chains *ret, struct fpl_err *err)
+{
+	if (described->file.debug_fd < 0 && !described->debugging.has_info)
+		return fpl_fail(err, -ENOENT, "%s: no debugging information", question->path);
+	client_find_alt(described->client, &described->file, &described->debugging);
+	return client_lines(described->client, &described->file, question->vaddrs, question->nr,
+			    ret, err);
+}
+
 static int find_lines(struct asker *asker, const struct name_question *question,
-		      struct symbol_chains *ret, struct fpl_err *err)
+		      struct described *described, struct symbol_chains *ret, struct fpl_err *err)
 {
 	const char *path = question->path;
 	const struct met_file *met = &question->file;
 	struct name_file *file = name_store_find(&asker->names, met->fd, path);
-	CLEANUP(close_debug) struct client_file client_file = { .debug_fd = -1, .alt_fd = -1 };
-	struct name_search search;
+	int code;
 
 	if (file && file->entry.has_no_lines)
 		return fpl_fail(err, -ENOENT, "%s: had no debugging information before", path);
 
-	struct parse_client *client;
-	int code = describe(asker, path, met, &client_file, &client, file ? &search : NULL, err);
-
+	code = describe(asker, path, met, file, described, err);
 	if (code)
 		return code;
-	client_find_alt(client, &client_file);
-	code = client_lines(client, &client_file, question->vaddrs, question->nr, ret, err);
-	if (code == -ENOENT && file)
-		name_store_add(&asker->names, file, met->fd, path, &search, NULL, NULL, 0, true);
+	code = ask_lines(question, described, ret, err);
+	if (code == -ENOENT && file && described->has_search)
+		name_store_add(&asker->names, file, met->fd, path, &described->search, NULL, NULL,
+			       0, true);
 	return code;
 }
 
@@ -246,21 +265,21 @@ void name_question_fini(struct name_question *question)
 
 void asker_ask(struct asker *asker, const struct name_question *question, struct name_answer *ret)
 {
+	CLEANUP(described_fini) struct described described = { .client = NULL };
 	struct fpl_err err = { 0 };
 	int code;
 
 	*ret = (struct name_answer){ .code = 0 };
 	ret->code = check_file(question->path, &question->file, &ret->err);
 	if (!ret->code)
-		ret->code = find_names(asker, question->path, &question->file, question->vaddrs,
-				       question->nr, &ret->places, &ret->err);
+		ret->code = find_names(asker, question, &described, &ret->places, &ret->err);
 	if (!ret->code)
 		ret->code = check_file(question->path, &question->file, &ret->err);
 	if (ret->code)
 		symbol_places_fini(&ret->places);
 	if (ret->code || !question->lines)
 		return;
-	code = find_lines(asker, question, &ret->places.chains, &err);
+	code = find_lines(asker, question, &described, &ret->places.chains, &err);
 	ret->has_no_lines = code;
 	if (code)
 		fpl_log(code == -ENOENT ? FPL_LOG_DEBUG : FPL_LOG_WARN, "%s: its code has no lines",
@@ -270,13 +289,12 @@ void asker_ask(struct asker *asker, const struct name_question *question, struct
 int asker_frames(struct asker *asker, const char *path, const struct met_file *met,
 		 const uint64_t *vaddrs, size_t nr, uint8_t *ret, struct fpl_err *err)
 {
-	CLEANUP(close_debug) struct client_file file = { .debug_fd = -1, .alt_fd = -1 };
-	struct parse_client *client;
+	CLEANUP(described_fini) struct described described = { .client = NULL };
 	int code = check_file(path, met, err);
 
 	if (!code)
-		code = describe(asker, path, met, &file, &client, NULL, err);
-	return code ? code : client_frames(client, &file, vaddrs, nr, ret, err);
+		code = describe(asker, path, met, false, &described, err);
+	return code ? code : client_frames(described.client, &described.file, vaddrs, nr, ret, err);
 }
 
 int asker_init(struct asker *ret, const struct asker_options *options, struct fpl_err *err)

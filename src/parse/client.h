@@ -84,6 +84,18 @@ FPL_MUST_CHECK int client_facts(struct parse_client *client, const struct client
 				struct elf_file **ret, struct identity *ret_identity,
 				struct debug_link *ret_link, struct fpl_err *err);
 
+/* As the headers say: debugging information in the file itself. */
+struct client_debugging {
+	struct debug_alt_link alt_link; /* without a build-id: it names no supplement */
+	bool has_info;			/* false: client_lines() finds none in it */
+};
+
+/* The same, and @ret_debugging. */
+FPL_MUST_CHECK int client_headers(struct parse_client *client, const struct client_file *file,
+				  struct elf_file **ret, struct identity *ret_identity,
+				  struct debug_link *ret_link,
+				  struct client_debugging *ret_debugging, struct fpl_err *err);
+
 /* identity_read_names(). At most 2 s of CPU. */
 FPL_MUST_CHECK int client_names_digest(struct parse_client *client, const struct client_file *file,
 				       uint8_t ret[IDENTITY_DIGEST_SIZE], struct fpl_err *err);
@@ -104,9 +116,11 @@ void client_find_debug(struct parse_client *client, struct client_file *file,
 /*
  * Find the supplement that the debug file of @file names (the file itself, where it has none) and
  * put it into @file: alt_fd is the caller's to close, -1 if none was found. Only such a one is
- * taken that client_find_debug() would take.
+ * taken that client_find_debug() would take. @own: of @file itself, which spares a question where
+ * it has no debug file; NULL: unknown.
  */
-void client_find_alt(struct parse_client *client, struct client_file *file);
+void client_find_alt(struct parse_client *client, struct client_file *file,
+		     const struct client_debugging *own);
 
 /* table_compile(). The table has been checked (unwind/table_check.h). At most 5 s of CPU. */
 FPL_MUST_CHECK int client_table(struct parse_client *client, const struct client_file *file,

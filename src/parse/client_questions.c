@@ -14,8 +14,10 @@
 #include "obj/file_stat.h"
 #include "parse/client_state.h"
 
-int client_facts(struct parse_client *client, const struct client_file *file, struct elf_file **ret,
-		 struct identity *ret_identity, struct debug_link *ret_link, struct fpl_err *err)
+int client_headers(struct parse_client *client, const struct client_file *file,
+		   struct elf_file **ret, struct identity *ret_identity,
+		   struct debug_link *ret_link, struct client_debugging *ret_debugging,
+		   struct fpl_err *err)
 {
 	struct answer_facts facts;
 	const struct question question = {
@@ -48,7 +50,17 @@ int client_facts(struct parse_client *client, const struct client_file *file, st
 	if (ret_identity)
 		*ret_identity = facts.head.identity;
 	*ret_link = facts.head.link;
+	*ret_debugging = (struct client_debugging){ .alt_link = facts.head.alt_link,
+						    .has_info = facts.head.has_debug_info };
 	return code;
+}
+
+int client_facts(struct parse_client *client, const struct client_file *file, struct elf_file **ret,
+		 struct identity *ret_identity, struct debug_link *ret_link, struct fpl_err *err)
+{
+	struct client_debugging debugging;
+
+	return client_headers(client, file, ret, ret_identity, ret_link, &debugging, err);
 }
 
 int client_names_digest(struct parse_client *client, const struct client_file *file,
@@ -274,25 +286,42 @@ static bool try_alt(struct parse_client *client, struct client_file *file,
 	return true;
 }
 
-void client_find_alt(struct parse_client *client, struct client_file *file)
+/* The supplement that the debug file of @file names, or @file itself where it has none. */
+static bool read_alt_link(struct parse_client *client, const struct client_file *file,
+			  struct debug_alt_link *ret)
 {
 	bool has_debug = file->debug_fd >= 0;
 	const struct client_file debug =
 		alone(file, has_debug ? file->debug_fd : file->fd,
 		      has_debug ? file->debug_size : file->size, &file->trust);
 	struct parse_facts facts;
+
+	if (!read_head(client, &debug, &facts))
+		return false;
+	*ret = facts.alt_link;
+	return true;
+}
+
+void client_find_alt(struct parse_client *client, struct client_file *file,
+		     const struct client_debugging *own)
+{
+	struct debug_alt_link link;
 	char candidate[PATH_MAX];
 
 	file->alt_fd = -1;
-	if (!read_head(client, &debug, &facts) || !facts.alt_link.build_id_size)
+	if (own && file->debug_fd < 0)
+		link = own->alt_link;
+	else if (!read_alt_link(client, file, &link))
+		return;
+	if (!link.build_id_size)
 		return;
 	for (size_t i = 0; i < DEBUG_ALT_CANDIDATES; i++) {
-		if (debug_alt_candidate(&facts.alt_link, NULL, i, candidate) &&
-		    try_alt(client, file, &facts.alt_link, candidate))
+		if (debug_alt_candidate(&link, NULL, i, candidate) &&
+		    try_alt(client, file, &link, candidate))
 			return;
 	}
 	fpl_log(FPL_LOG_DEBUG, "%s: the supplement of its debug file is not there: %s", file->path,
-		facts.alt_link.name);
+		link.name);
 }
 
 int client_names(struct parse_client *client, const struct client_file *file,

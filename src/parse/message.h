@@ -122,6 +122,7 @@ struct parse_facts {
 	uint64_t entry;
 	uint32_t nr_segments;
 	uint16_t type, machine;
+	uint64_t has_debug_info; /* 0: debug_index_create() would find none in it */
 };
 
 struct parse_table {

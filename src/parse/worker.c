@@ -11,6 +11,7 @@
 #include "obj/opener.h"
 #include "parse/examination.h"
 #include "parse/job.h"
+#include "symbolize/debug_index.h"
 
 static void job_fini(struct job *job)
 {
@@ -39,6 +40,7 @@ static int do_facts(struct job *job)
 		.nr_segments = (uint32_t)elf->nr_segments,
 		.type = elf->type,
 		.machine = elf->machine,
+		.has_debug_info = debug_index_has_info(elf),
 	};
 	struct fpl_err err = { 0 };
 	int code = 0, rc;

@@ -361,7 +361,7 @@ static void find_debug(struct parse_client *client, struct client_file *file)
 		close(file->debug_fd);
 		file->debug_fd = -1;
 	}
-	client_find_alt(client, file);
+	client_find_alt(client, file, NULL);
 	REQUIRE(file->alt_fd < 0);
 	elf_file_close(elf);
 }

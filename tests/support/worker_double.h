@@ -27,6 +27,8 @@
 
 static struct {
 	atomic_size_t rounds, addresses; /* of PARSE_NAMES */
+	atomic_size_t descriptions;	 /* of PARSE_FACTS */
+	atomic_size_t line_rounds;	 /* of PARSE_LINES */
 	struct trust trust;		 /* of the worker that was hired last */
 	bool has_lines;			 /* an address has two functions, "in<vaddr>" in its own */
 	int code;			 /* what PARSE_NAMES fails with; 0: it does not */
@@ -105,13 +107,15 @@ static inline int doubled_lines(int sock, const uint64_t *vaddrs, uint32_t nr)
 static inline int doubled_answer(int sock, const struct parse_request *request,
 				 const uint64_t *vaddrs)
 {
-	const struct parse_facts facts = { .nr_segments = 0 };
+	const struct parse_facts facts = { .has_debug_info = doubled.has_lines };
 	int code = request->op == PARSE_FACTS			     ? 0
 		   : request->op == PARSE_NAMES			     ? doubled.code
 		   : request->op == PARSE_LINES && doubled.has_lines ? 0
 								     : -ENOENT;
 	int rc = doubled_head(sock, request->op, code);
 
+	doubled.descriptions += request->op == PARSE_FACTS;
+	doubled.line_rounds += request->op == PARSE_LINES;
 	if (rc || code)
 		return rc;
 	if (request->op == PARSE_NAMES)

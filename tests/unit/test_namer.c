@@ -203,6 +203,7 @@ static void lines_are_as_they_were_wanted(void **state)
 		struct symbol_line got[SYMBOL_LINES_MAX];
 		struct namer *namer;
 
+		doubled.descriptions = 0;
 		assert_int_equal(namer_create(&options, &namer, NULL), 0);
 		assert_int_equal(namer_add_object(namer, 1, scene->path, &scene->file, NULL), 0);
 		assert_int_equal(namer_lines(namer, 1, 0x10, got), cases[i].nr);
@@ -211,7 +212,24 @@ static void lines_are_as_they_were_wanted(void **state)
 			assert_int_equal(got[k].line, cases[i].line[k]);
 		}
 		namer_destroy(namer);
+		assert_int_equal(doubled.descriptions, 1); /* for names and for lines */
 	}
+}
+
+static void a_file_without_debugging_information_is_not_asked_for_lines(void **state)
+{
+	const struct namer_options options = { .lines = true, .inlined = true };
+	struct scene *scene = *state;
+	struct symbol_line got[SYMBOL_LINES_MAX];
+	struct namer *namer;
+
+	doubled.line_rounds = 0;
+	assert_int_equal(namer_create(&options, &namer, NULL), 0);
+	assert_int_equal(namer_add_object(namer, 1, scene->path, &scene->file, NULL), 0);
+	check(namer, 0x10, "f10");
+	assert_int_equal(namer_lines(namer, 1, 0x10, got), 0);
+	namer_destroy(namer);
+	assert_int_equal(doubled.line_rounds, 0);
 }
 
 /* As the run tells of stacks: frames of object 1 at @vaddrs. */
@@ -305,6 +323,7 @@ int main(void)
 		WITH_SCENE(a_file_that_has_lost_its_name_is_of_the_trust_it_was_met_with),
 		WITH_SCENE(an_answer_that_failed_is_not_asked_for_again),
 		WITH_SCENE(lines_are_as_they_were_wanted),
+		WITH_SCENE(a_file_without_debugging_information_is_not_asked_for_lines),
 		WITH_SCENE(what_stacks_say_of_an_object_is_named_before_it_goes),
 		WITH_SCENE(an_object_whose_file_cannot_be_read_goes_without_names),
 		WITH_SCENE(what_a_run_that_ends_has_not_named_is_named_with_the_rest),
