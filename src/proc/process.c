@@ -134,6 +134,14 @@ uint64_t process_owner(struct process *process)
 	return process->owner;
 }
 
+void process_tell_owner(struct process *process, uint64_t owner)
+{
+	if (process->has_owner || owner == OWNER_UNKNOWN)
+		return;
+	process->owner = owner;
+	process->has_owner = true;
+}
+
 static bool has_changed(const struct process *process)
 {
 	return process->wanted && (process->dirty || process->restless);

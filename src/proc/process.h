@@ -81,6 +81,8 @@ void processes_remove(struct processes *table, uint32_t pid);
 
 /* owner_of_process(), asked once for each image. */
 uint64_t process_owner(struct process *process);
+/* The same was asked while the image ran: @owner. */
+void process_tell_owner(struct process *process, uint64_t owner);
 
 /* Call @fn for each process; @fn may not add or remove any. */
 void processes_each(const struct processes *table, void (*fn)(struct process *, void *), void *ctx);

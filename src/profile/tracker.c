@@ -63,11 +63,23 @@ static uint64_t owner_of(const struct tracker *tracker, uint32_t pid)
 	return process ? process_owner(process) : owner;
 }
 
-/* The object behind a new mapping; NULL, and *ret_lookup: it is being looked up. */
-static struct object *find_object(struct tracker *tracker, const struct file_hint *hint, bool vdso,
-				  struct lookup **ret_lookup)
+/* Begins to look up the file behind @ret. */
+static void ask_file(struct tracker *tracker, const struct file_hint *hint, struct tracked_map *ret)
+{
+	uint64_t owner = owner_of(tracker, (uint32_t)hint->pid);
+
+	if (lookups_file(tracker->lookups, hint, ret->vdso, owner, &ret->lookup))
+		fpl_log(FPL_LOG_WARN, "%s: out of memory: its frames stay addresses", hint->path);
+	ret->has_owner = true;
+	ret->owner = owner;
+}
+
+/* The object behind a new mapping; NULL, and ret->lookup: it is being looked up. */
+static struct object *find_object(struct tracker *tracker, const struct file_hint *hint,
+				  struct tracked_map *ret)
 {
 	struct object *object = NULL;
+	bool vdso = ret->vdso;
 
 	if (!tracker->lookups)
 		return vdso ? catalog_vdso(tracker->catalog)
@@ -76,9 +88,8 @@ static struct object *find_object(struct tracker *tracker, const struct file_hin
 		return tracker->vdso;
 	if (!vdso)
 		object = catalog_known(tracker->catalog, hint);
-	if (!object && lookups_file(tracker->lookups, hint, vdso,
-				    owner_of(tracker, (uint32_t)hint->pid), ret_lookup))
-		fpl_log(FPL_LOG_WARN, "%s: out of memory: its frames stay addresses", hint->path);
+	if (!object)
+		ask_file(tracker, hint, ret);
 	return object;
 }
 
@@ -103,7 +114,7 @@ void tracker_resolve(struct tracker *tracker, const struct sideband_record *reco
 
 	*ret = (struct tracked_map){ .vdso = vdso, .file_off = vdso ? 0 : record->file_off };
 	if (vdso || (scan_is_file(record->path) && !code_place_is_dump(record->path)))
-		object = find_object(tracker, &hint, vdso, &ret->lookup);
+		object = find_object(tracker, &hint, ret);
 	scan_describe(object, hint.start, hint.end, ret->file_off, &ret->mapping);
 }
 
@@ -292,6 +303,8 @@ void tracker_sideband(struct tracker *tracker, const struct sideband_record *rec
 	switch (record->type) {
 	case SIDEBAND_MAP:
 		process = processes_get(&tracker->processes, record->pid);
+		if (process && map->has_owner)
+			process_tell_owner(process, map->owner);
 		if (!process || process_map(process, &map->mapping, map->vdso, record->time_ns))
 			break;
 		processes_note(&tracker->processes, process);

@@ -73,6 +73,8 @@ struct tracked_map {
 	uint64_t file_off;
 	bool vdso;
 	struct lookup *lookup; /* owned once it is done; NULL: the mapping is known */
+	bool has_owner;	       /* the lookup was asked for at once, and whose process it is */
+	uint64_t owner;
 };
 
 /* Look up the object behind a SIDEBAND_MAP record, or begin to. */
