@@ -40,9 +40,14 @@
 /* Half of the time: turns_used() of who has it. */
 #define READING_MOST_NS 1000000000ull
 
+/* An object that was made and not forgotten. */
+struct listed {
+	struct object *object; /* borrowed */
+	uint64_t hash;	       /* of its identity and its trust: few objects have to be looked at */
+};
+
 struct finder {
-	struct object *
-		*objects; /* owned [nr]; each borrowed: those that were made and not forgotten */
+	struct listed *objects; /* owned [nr] */
 	size_t nr, room;
 	struct share_book owners; /* how many of them are charged to whom */
 	struct turns reading;	  /* whose files were waited for, by CPU time */
@@ -226,14 +231,21 @@ struct found {
 	struct debug_link link;
 };
 
+static uint64_t hash_of(const struct identity *identity, const struct trust *trust)
+{
+	return id_table_hash(id_table_hash(0, identity, sizeof(*identity)), trust, sizeof(*trust));
+}
+
 static int enlist(struct finder *finder, struct object *object, struct fpl_err *err)
 {
 	if (finder->nr >= finder->nr_slots)
 		return fpl_fail(err, -ENOSPC, "%s: no room for more than %zu files at once",
 				object->path, finder->nr_slots);
-	if (array_reserve(&finder->objects, sizeof(struct object *), &finder->room, finder->nr + 1))
+	if (array_reserve(&finder->objects, sizeof(*finder->objects), &finder->room,
+			  finder->nr + 1))
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", object->path);
-	finder->objects[finder->nr++] = object;
+	finder->objects[finder->nr++] =
+		(struct listed){ object, hash_of(&object->identity, &object->trust) };
 	share_take(&finder->owners, object->owner, 1);
 	return 0;
 }
@@ -299,13 +311,15 @@ static bool has_names_digest(struct finder *finder, struct object *object)
 static struct object *find_copy(struct finder *finder, const struct found *found, int fd,
 				const char *path)
 {
+	uint64_t hash = hash_of(&found->identity, &found->trust);
 	uint8_t digest[IDENTITY_DIGEST_SIZE];
 	bool asked = false;
 
 	for (size_t i = 0; i < finder->nr; i++) {
-		struct object *object = finder->objects[i];
+		struct object *object = finder->objects[i].object;
 
-		if (memcmp(&object->identity, &found->identity, sizeof(found->identity)) != 0 ||
+		if (finder->objects[i].hash != hash ||
+		    memcmp(&object->identity, &found->identity, sizeof(found->identity)) != 0 ||
 		    memcmp(&object->trust, &found->trust, sizeof(found->trust)) != 0 ||
 		    !file_stamp_holds(&object->stamp, object->elf->fd))
 			continue;
@@ -352,7 +366,7 @@ static struct object *find_by_build_id(const struct finder *finder, const struct
 	struct object *other = NULL;
 
 	for (size_t i = 0; hint->build_id_size && i < finder->nr; i++) {
-		struct object *object = finder->objects[i];
+		struct object *object = finder->objects[i].object;
 
 		if (!file_hint_has_build_id(hint, object->elf) ||
 		    strcmp(object->path, hint->path) != 0)
@@ -659,7 +673,7 @@ void finder_forget(struct finder *finder, struct object *const *objects, size_t 
 	known_files_forget(&finder->files, is_kept);
 	pthread_mutex_unlock(&finder->lock);
 	for (size_t i = 0; i < finder->nr; i++) {
-		if (is_kept(finder->objects[i]))
+		if (is_kept(finder->objects[i].object))
 			finder->objects[nr_kept++] = finder->objects[i];
 	}
 	finder->nr = nr_kept;
