@@ -26,7 +26,11 @@
 #include "profile/turns.h"
 
 #define REFUSALS_MAX  1024u /* paths remembered as refused, so that each is said once */
+#define STRANGERS_MAX 64u   /* files remembered that are not mapped; the latest */
 #define REFUSALS_SAID 32u   /* lines at warning level; the rest at debug */
+
+/* A local file of this size is read in the time that the place of what is mapped takes. */
+#define SOON_READ_BYTES (1 << 20)
 
 /*
  * Descriptors that objects leave to the rest: maps, programs and links of BPF, sockets of workers,
@@ -46,6 +50,13 @@ struct listed {
 	uint64_t hash;	       /* of its identity and its trust: few objects have to be looked at */
 };
 
+/* A file that stands at the path of a mapping, was read for it, and is not the mapped one. */
+struct stranger {
+	struct file_stamp stamp;
+	uint8_t build_id[ELF_FILE_BUILD_ID_MAX];
+	size_t build_id_size; /* 0: there is no such file */
+};
+
 struct finder {
 	struct listed *objects; /* owned [nr] */
 	size_t nr, room;
@@ -53,6 +64,8 @@ struct finder {
 	struct turns reading;	  /* whose files were waited for, by CPU time */
 	pthread_mutex_t lock;	  /* files: the owner writes, anybody reads */
 	struct known_files files;
+	struct stranger strangers[STRANGERS_MAX];
+	size_t nr_strangers;
 	char **refusals; /* owned [nr_refusals]: paths */
 	size_t nr_refusals, nr_refused, nr_without_fd, nr_beyond, nr_beyond_share, nr_beyond_time;
 	struct share_book beyond_files, beyond_time, beyond_slots; /* mappings, by owner */
@@ -418,6 +431,15 @@ static void remember(struct finder *finder, const struct file_stamp *stamp, stru
 	pthread_mutex_unlock(&finder->lock);
 }
 
+static void note_stranger(struct finder *finder, const struct file_stamp *stamp,
+			  const struct elf_file *elf)
+{
+	struct stranger *stranger = &finder->strangers[finder->nr_strangers++ % STRANGERS_MAX];
+
+	*stranger = (struct stranger){ .stamp = *stamp, .build_id_size = elf->build_id_size };
+	memcpy(stranger->build_id, elf->build_id, elf->build_id_size);
+}
+
 /* Reads the file that has just been opened, unless it was met before. */
 static int identify(struct finder *finder, const struct file_hint *hint,
 		    const struct mapped_file *file, const struct file_stamp *stamp,
@@ -438,6 +460,7 @@ static int identify(struct finder *finder, const struct file_hint *hint,
 	if (code)
 		return code;
 	if (!is_mapped_one(file, found.elf, hint)) {
+		note_stranger(finder, stamp, found.elf);
 		elf_file_close(found.elf);
 		return fpl_fail(err, -ESTALE,
 				"pid %d: %s: is gone or was replaced, and the file there now "
@@ -505,6 +528,8 @@ static struct object *find_known(const struct finder *finder, const struct file_
 	return known->object;
 }
 
+enum { NO_PLACE = -EINPROGRESS }; /* in place of an errno: it was not asked for */
+
 /* The file at a mapping's path as it is here. */
 struct file_here {
 	int place; /* O_PATH, a regular file; -1: nothing, or a file system has to be waited for */
@@ -541,9 +566,44 @@ static struct object *known_here(const struct finder *finder, const struct file_
 	return known->object;
 }
 
-/* Makes an object of the file @here. Errors: -ESTALE it is not the one that is mapped. */
+/* Was the file @here read before, and has it another build-id than what is mapped? */
+static bool is_other_here(const struct finder *finder, const struct file_hint *hint,
+			  const struct file_here *here)
+{
+	const struct file_stamp stamp = file_stamp_of(&here->stat);
+	const struct known_file *known = known_files_find(&finder->files, &stamp);
+
+	if (known && known->object)
+		return !file_hint_has_build_id(hint, known->object->elf);
+	for (size_t i = 0; i < STRANGERS_MAX; i++) {
+		const struct stranger *stranger = &finder->strangers[i];
+
+		if (stranger->build_id_size && memcmp(&stranger->stamp, &stamp, sizeof(stamp)) == 0)
+			return stranger->build_id_size < hint->build_id_size ||
+			       memcmp(stranger->build_id, hint->build_id, hint->build_id_size) != 0;
+	}
+	return false;
+}
+
+/* Holds the place of what is mapped: the process may end before it is asked for. */
+static void need_place(const struct file_hint *hint, int *place)
+{
+	if (*place == NO_PLACE)
+		*place = mapped_file_place(hint->pid, hint->start, hint->end);
+}
+
+static bool is_soon_read(const struct mapped_file *file)
+{
+	return file->stat.st_size <= SOON_READ_BYTES && !opener_holds_place(file->fd);
+}
+
+/*
+ * Makes an object of the file @here. Errors: -ESTALE it is not the one that is mapped: then @place
+ * will be needed.
+ */
 static int take_here(struct finder *finder, const struct file_hint *hint,
-		     const struct file_here *here, struct object **ret, struct fpl_err *err)
+		     const struct file_here *here, int *place, struct object **ret,
+		     struct fpl_err *err)
 {
 	struct mapped_file file = { .fd = -1, .source = MAPPED_FILE_PATH };
 
@@ -552,6 +612,8 @@ static int take_here(struct finder *finder, const struct file_hint *hint,
 
 	int code = opener_take(finder->opener, 0, here->place, &file.fd, &file.stat);
 
+	if (!code && !is_soon_read(&file))
+		need_place(hint, place);
 	if (!code)
 		code = take_file(finder, hint, &file, ret, err);
 	return code ? -ESTALE : 0; /* whatever stands here: what is mapped may be read */
@@ -581,14 +643,20 @@ static int take_mapped(struct finder *finder, const struct file_hint *hint, int 
  * himself alone.
  */
 static int from_here(struct finder *finder, const struct file_hint *hint,
-		     const struct file_here *here, struct object **ret, struct fpl_err *err)
+		     const struct file_here *here, int *place, struct object **ret,
+		     struct fpl_err *err)
 {
 	const struct trust trust = trust_of(&here->stat);
 
 	if (here->place < 0 || !is_safe_with(&trust))
 		return -ESTALE;
 	*ret = known_here(finder, hint, here);
-	return *ret ? 0 : take_here(finder, hint, here, ret, err);
+	if (*ret)
+		return 0;
+	/* the process may be in another root */
+	if (is_other_here(finder, hint, here))
+		return -ESTALE;
+	return take_here(finder, hint, here, place, ret, err);
 }
 
 /* The object of a mapping by what is mapped there now, whose place is @place or its errno. */
@@ -612,16 +680,14 @@ struct object *finder_object(struct finder *finder, const struct file_hint *hint
 	struct file_here here;
 	struct object *object = NULL;
 	struct fpl_err err = { 0 };
-	AUTO_FD int own_place = -1;
-	int place = hint->place ? *hint->place : -1;
+	int place = hint->place ? *hint->place : NO_PLACE;
 
 	find_here(finder, hint, &here);
 
-	int code = from_here(finder, hint, &here, &object, &err);
+	int code = from_here(finder, hint, &here, &place, &object, &err);
 
 	if (code == -ESTALE) {
-		if (!hint->place)
-			place = own_place = mapped_file_place(hint->pid, hint->start, hint->end);
+		need_place(hint, &place);
 		code = from_process(finder, hint, &here, place, &object, &err);
 	}
 	if (code)
@@ -629,6 +695,8 @@ struct object *finder_object(struct finder *finder, const struct file_hint *hint
 	if (!object)
 		note_limit(finder, code, hint, place < 0 ? here.place : place);
 	cleanup_fd(&here.place);
+	if (!hint->place)
+		cleanup_fd(&place);
 	return object ? object : refuse(finder, hint->path, &err);
 }
 

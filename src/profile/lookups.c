@@ -20,6 +20,7 @@ struct stage {
 	pthread_cond_t wake;
 	struct turn_queue todo;
 	struct turns turns;
+	bool is_busy; /* with one that is not in `todo` any more */
 };
 
 struct lookups {
@@ -166,7 +167,9 @@ static void run_stage(struct lookups *lookups, struct stage *stage,
 
 		uint64_t owner = lookup->turn.owner;
 
+		stage->is_busy = true;
 		work(lookups, lookup);
+		stage->is_busy = false;
 		now_ns = clock_monotonic_ns();
 		turns_end(&stage->turns, owner, now_ns - began_ns, now_ns);
 	}
@@ -267,15 +270,21 @@ void lookups_end(struct lookups *lookups)
 	free(lookups);
 }
 
+/* Does @lookup wait for its place first? Not where it is looked up at once. Under the lock. */
+static bool needs_place(const struct lookups *lookups, const struct lookup *lookup)
+{
+	return lookup->kind == LOOKUP_FILE && !lookup->file.vdso &&
+	       (lookups->all.is_busy || lookups->all.todo.first);
+}
+
 static void ask(struct lookups *lookups, struct lookup *lookup, uint64_t owner)
 {
-	bool is_mapped = lookup->kind == LOOKUP_FILE && !lookup->file.vdso;
 
 	lookup->turn.owner = owner;
 	lookup->is_done = false;
 	lookups->nr_open += lookup->kind != LOOKUP_CODE;
 	pthread_mutex_lock(&lookups->lock);
-	push(is_mapped ? &lookups->places : &lookups->all, lookup);
+	push(needs_place(lookups, lookup) ? &lookups->places : &lookups->all, lookup);
 	pthread_mutex_unlock(&lookups->lock);
 }
 

@@ -5,9 +5,9 @@
  * queue. The finder and the code names belong to this thread from lookups_begin() to lookups_end().
  *
  * A file may have to wait longer than its process lives, and then only its path is left, which may
- * lead nowhere, or to another file. So a second thread takes the places of the files that wait
- * (mapped_file_place()): at most FINDER_PLACES_MAX, half of them for one owner (share.h). Beyond
- * that a file waits without.
+ * lead nowhere, or to another file. So a second thread takes the places of the files that have to
+ * wait for another lookup (mapped_file_place()): at most FINDER_PLACES_MAX, half of them for one
+ * owner (share.h). Beyond that a file waits without.
  *
  * Whose turn it is, turns.h says. A lookup takes no longer than the patience of obj/opener.h and
  * the time limits of workers allow.

@@ -300,6 +300,40 @@ static void a_new_file_is_met_by_its_path_where_its_owner_is_trusted(void **stat
 	assert_false(meets_what_is_mapped(*state, 0));
 }
 
+/* As in another root: library 2 is mapped, and library 1 stands at its path here. */
+static void a_file_that_stands_in_place_of_the_mapped_one_is_told_from_it_each_time(void **state)
+{
+	struct world *world = *state;
+	struct file_hint mapped = world->files.hints[2], here = world->files.hints[1];
+	struct elf_file *elf_mapped = NULL, *elf_here = NULL;
+	struct catalog *catalog;
+	struct stat stat_mapped;
+
+	assert_int_equal(catalog_create(16, world->parser, &catalog, NULL), 0);
+	assert_int_equal(elf_file_open_path(mapped.path, &elf_mapped, NULL), 0);
+	assert_int_equal(elf_file_open_path(here.path, &elf_here, NULL), 0);
+	assert_int_equal(stat(mapped.path, &stat_mapped), 0);
+	mapped.path = here.path;
+	mapped.build_id = elf_mapped->build_id;
+	mapped.build_id_size = elf_mapped->build_id_size;
+	here.build_id = elf_here->build_id;
+	here.build_id_size = elf_here->build_id_size;
+	for (int i = 0; i < 2; i++) {
+		/* read for the first mapping of each round, and not met; then met */
+		struct object *first = catalog_object(catalog, &mapped), *other;
+
+		assert_non_null(first);
+		assert_int_equal(first->stamp.inode, stat_mapped.st_ino);
+		assert_ptr_equal(catalog_object(catalog, &mapped), first);
+		other = catalog_object(catalog, &here);
+		assert_non_null(other);
+		assert_ptr_not_equal(other, first);
+	}
+	catalog_destroy(catalog);
+	elf_file_close(elf_mapped);
+	elf_file_close(elf_here);
+}
+
 /* A build-id and a path are easily forged; both files are gone when the question comes. */
 static void a_forged_file_met_first_does_not_speak_for_roots(void **state)
 {
@@ -557,6 +591,9 @@ int main(void)
 						make_world, drop_world),
 		cmocka_unit_test_setup_teardown(path_alone_does_not_identify_untrusted_files,
 						make_world, drop_world),
+		cmocka_unit_test_setup_teardown(
+			a_file_that_stands_in_place_of_the_mapped_one_is_told_from_it_each_time,
+			make_world, drop_world),
 		cmocka_unit_test_setup_teardown(
 			a_new_file_is_met_by_its_path_where_its_owner_is_trusted, make_world,
 			drop_world),
