@@ -392,15 +392,18 @@ static struct object *find_by_build_id(const struct finder *finder, const struct
 	return other;
 }
 
-/* Has a worker read the headers and the CFI of the file open at @fd. */
-static int read_file(struct finder *finder, int fd, const char *path, struct found *ret,
-		     struct fpl_err *err)
+/* Has a worker read the headers and the CFI of the file open at @fd. @met: as it was found, while
+ * it had a name; NULL: as it is. */
+static int read_file(struct finder *finder, int fd, const char *path, const struct stat *met,
+		     struct found *ret, struct fpl_err *err)
 {
 	struct client_file file;
 	int code = client_file_init(&file, fd, path);
 
 	if (code)
 		return fpl_fail(err, code, "%s: %s", path, strerror(-code));
+	if (met)
+		file.trust = trust_of(met);
 	ret->trust = file.trust;
 	return client_facts(finder->client, &file, &ret->elf, &ret->identity, &ret->link, err);
 }
@@ -451,7 +454,7 @@ static int identify(struct finder *finder, const struct file_hint *hint,
 	int code = check_share(finder, hint, found.owner, err);
 
 	if (!code) {
-		code = read_file(finder, file->fd, hint->path, &found, err);
+		code = read_file(finder, file->fd, hint->path, &file->stat, &found, err);
 		/* no worker has read it, or its file system is silent: that has its own bound */
 		if (code != -EAGAIN && code != -ETIMEDOUT)
 			turns_note(&finder->reading, found.owner, client_spent_ns(finder->client),
@@ -612,6 +615,8 @@ static int take_here(struct finder *finder, const struct file_hint *hint,
 
 	int code = opener_take(finder->opener, 0, here->place, &file.fd, &file.stat);
 
+	/* without a name it would be of another trust, and take a worker of its own */
+	file.stat = here->stat;
 	if (!code && !is_soon_read(&file))
 		need_place(hint, place);
 	if (!code)
@@ -762,7 +767,7 @@ struct object *finder_vdso(struct finder *finder)
 	if (code == -ENOENT)
 		return NULL;
 	if (!code)
-		code = read_file(finder, fd, "[vdso]", &found, &err);
+		code = read_file(finder, fd, "[vdso]", NULL, &found, &err);
 	if (!code)
 		code = add_object(finder, &found, "[vdso]", &finder->vdso, &err);
 	if (!code)
