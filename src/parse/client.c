@@ -404,15 +404,19 @@ static int send_request(struct parse_client *client, const struct question *ques
 
 	if (find_key(client, question, &request.key))
 		request.flags |= PARSE_KEEP;
+
+	uint8_t bytes[sizeof(request) + PARSE_NAME_MAX];
+
+	memcpy(bytes, &request, sizeof(request));
+	memcpy(bytes + sizeof(request), file->path, request.name_size);
 	/* nothing is under way: it fits the socket's buffer */
-	if (wire_send_fds(client->sock, &request, sizeof(request), parcel->fds, parcel->nr))
+	if (wire_send_fds(client->sock, bytes, sizeof(request) + request.name_size, parcel->fds,
+			  parcel->nr))
 		return lose_dead(client);
 
-	int code = send_all(client, file->path, request.name_size);
+	int code = send_all(client, question->vaddrs,
+			    question->nr_vaddrs * sizeof(*question->vaddrs));
 
-	if (!code)
-		code = send_all(client, question->vaddrs,
-				question->nr_vaddrs * sizeof(*question->vaddrs));
 	return code ? code : send_all(client, question->text, request.text_size);
 }
 

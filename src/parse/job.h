@@ -5,8 +5,15 @@
 #include "parse/message.h"
 #include "parse/file_cache.h"
 
-struct job {
+/* Bytes of an answer, which go out together: each sending would wake who waits for it. */
+struct outbox {
 	int sock;
+	size_t nr;
+	uint8_t bytes[16384];
+};
+
+struct job {
+	struct outbox *out; /* borrowed */
 	struct parse_request request;
 	char name[PARSE_NAME_MAX + 1];
 	uint64_t *vaddrs; /* owned [request.nr_vaddrs] */
@@ -15,6 +22,10 @@ struct job {
 	struct elf_file *elf, *debug, *alt; /* borrowed from there; debug and alt may be NULL */
 	int fd;				    /* owned: what is no ELF file; else -1 */
 };
+
+/* Send the @size bytes, once there are enough of them or the answer is whole. Errors: of the
+ * socket. */
+FPL_MUST_CHECK int job_send(const struct job *job, const void *bytes, size_t size);
 
 /* Send what goes before the results of any request: @code, and @err where it is not 0. */
 FPL_MUST_CHECK int job_answer(const struct job *job, int code, const struct fpl_err *err);

@@ -20,6 +20,28 @@ static void job_fini(struct job *job)
 	free(job->vaddrs);
 }
 
+static int send_out(struct outbox *out)
+{
+	size_t nr = out->nr;
+
+	out->nr = 0;
+	return wire_send(out->sock, out->bytes, nr);
+}
+
+int job_send(const struct job *job, const void *bytes, size_t size)
+{
+	struct outbox *out = job->out;
+	int rc = size > sizeof(out->bytes) - out->nr ? send_out(out) : 0;
+
+	if (rc || !size)
+		return rc;
+	if (size > sizeof(out->bytes))
+		return wire_send(out->sock, bytes, size);
+	memcpy(out->bytes + out->nr, bytes, size);
+	out->nr += size;
+	return 0;
+}
+
 int job_answer(const struct job *job, int code, const struct fpl_err *err)
 {
 	const struct parse_answer head = {
@@ -27,9 +49,9 @@ int job_answer(const struct job *job, int code, const struct fpl_err *err)
 		.code = code,
 		.text_size = code ? (uint32_t)strnlen(err->msg, sizeof(err->msg)) : 0,
 	};
-	int rc = wire_send(job->sock, &head, sizeof(head));
+	int rc = job_send(job, &head, sizeof(head));
 
-	return rc ? rc : wire_send(job->sock, err->msg, head.text_size);
+	return rc ? rc : job_send(job, err->msg, head.text_size);
 }
 
 static int do_facts(struct job *job)
@@ -57,9 +79,8 @@ static int do_facts(struct job *job)
 	rc = job_answer(job, code, &err);
 	if (rc || code)
 		return rc;
-	rc = wire_send(job->sock, &facts, sizeof(facts));
-	return rc ? rc
-		  : wire_send(job->sock, elf->segments, elf->nr_segments * sizeof(*elf->segments));
+	rc = job_send(job, &facts, sizeof(facts));
+	return rc ? rc : job_send(job, elf->segments, elf->nr_segments * sizeof(*elf->segments));
 }
 
 static int do_names_digest(struct job *job)
@@ -69,7 +90,7 @@ static int do_names_digest(struct job *job)
 	int code = identity_read_names(job->elf, digest, &err);
 	int rc = job_answer(job, code, &err);
 
-	return rc || code ? rc : wire_send(job->sock, digest, sizeof(digest));
+	return rc || code ? rc : job_send(job, digest, sizeof(digest));
 }
 
 static int do_crc(struct job *job)
@@ -82,7 +103,7 @@ static int do_crc(struct job *job)
 	if (code)
 		code = fpl_fail(&err, code, "%s: %s", job->name, strerror(-code));
 	rc = job_answer(job, code, &err);
-	return rc || code ? rc : wire_send(job->sock, &crc, sizeof(crc));
+	return rc || code ? rc : job_send(job, &crc, sizeof(crc));
 }
 
 static int do_match(struct job *job)
@@ -107,7 +128,7 @@ static int do_examine(struct job *job)
 	int code = examine(job->elf, job->debug, &examination, &err);
 	int rc = job_answer(job, code, &err);
 
-	return rc || code ? rc : wire_send(job->sock, &examination, sizeof(examination));
+	return rc || code ? rc : job_send(job, &examination, sizeof(examination));
 }
 
 static int send_table(const struct job *job, const struct table *table)
@@ -121,13 +142,13 @@ static int send_table(const struct job *job, const struct table *table)
 		.nr_pages = table->nr_pages,
 		.stats = table->stats,
 	};
-	int rc = wire_send(job->sock, &head, sizeof(head));
+	int rc = job_send(job, &head, sizeof(head));
 
 	for (uint32_t done = 0, n = 0; !rc && done < table->image_bytes; n++) {
 		uint32_t left = table->image_bytes - done;
 		uint32_t part = left < FPL_CHUNK_SIZE ? left : FPL_CHUNK_SIZE;
 
-		rc = wire_send(job->sock, table->chunks[n], part);
+		rc = job_send(job, table->chunks[n], part);
 		done += part;
 	}
 	return rc;
@@ -273,12 +294,12 @@ static int serve(struct job *job, struct file_cache *cache, int fds[WIRE_FDS_MAX
 	if (!job->vaddrs)
 		return -ENOMEM;
 
-	int rc = wire_recv(job->sock, job->name, job->request.name_size);
+	int rc = wire_recv(job->out->sock, job->name, job->request.name_size);
 
 	if (!rc)
-		rc = wire_recv(job->sock, job->vaddrs, nr * sizeof(*job->vaddrs));
+		rc = wire_recv(job->out->sock, job->vaddrs, nr * sizeof(*job->vaddrs));
 	if (!rc)
-		rc = wire_recv(job->sock, job->text, job->request.text_size);
+		rc = wire_recv(job->out->sock, job->text, job->request.text_size);
 	if (rc)
 		return rc;
 	job->name[job->request.name_size] = '\0';
@@ -286,13 +307,17 @@ static int serve(struct job *job, struct file_cache *cache, int fds[WIRE_FDS_MAX
 
 	int code = open_files(job, cache, fds, &err);
 
-	return code ? job_answer(job, code, &err) : ops[job->request.op](job);
+	rc = code ? job_answer(job, code, &err) : ops[job->request.op](job);
+	return rc ? rc : send_out(job->out);
 }
 
 void worker_main(int sock, size_t nr_kept)
 {
 	static struct file_cache cache;
+	static struct outbox out;
 	int rc = 0;
+
+	out.sock = sock;
 
 	cache.nr_files = nr_kept < FILE_CACHE_FILES ? nr_kept : FILE_CACHE_FILES;
 	while (!rc) {
@@ -302,7 +327,7 @@ void worker_main(int sock, size_t nr_kept)
 
 		if (!job)
 			break;
-		job->sock = sock;
+		job->out = &out;
 		job->fd = -1;
 		rc = wire_recv_fds(sock, &job->request, sizeof(job->request), fds);
 		if (!rc) {

@@ -4,7 +4,6 @@
 
 #include "base/cleanup.h"
 #include "parse/job.h"
-#include "base/wire.h"
 #include "symbolize/jitdump.h"
 #include "symbolize/perf_map.h"
 
@@ -29,14 +28,13 @@ static int send_code(const struct job *job, const struct code_table *table,
 		.nr_segments = table->nr_segments,
 		.names_size = table->names_size,
 	};
-	int rc = wire_send(job->sock, &head, sizeof(head));
+	int rc = job_send(job, &head, sizeof(head));
 
 	if (!rc)
-		rc = wire_send(job->sock, table->entries, table->nr * sizeof(*table->entries));
+		rc = job_send(job, table->entries, table->nr * sizeof(*table->entries));
 	if (!rc)
-		rc = wire_send(job->sock, table->segments,
-			       table->nr_segments * sizeof(*table->segments));
-	return rc ? rc : wire_send(job->sock, table->names, table->names_size);
+		rc = job_send(job, table->segments, table->nr_segments * sizeof(*table->segments));
+	return rc ? rc : job_send(job, table->names, table->names_size);
 }
 
 int job_code(struct job *job)

@@ -8,7 +8,6 @@
 #include "base/log.h"
 #include "base/strings.h"
 #include "parse/job.h"
-#include "base/wire.h"
 #include "symbolize/debug_index.h"
 
 /* The answer to PARSE_LINES under construction. */
@@ -121,13 +120,13 @@ static int send_lines(const struct job *job, const struct lining *lining, const 
 		.nr_lines = (uint32_t)lining->nr_lines,
 		.text_size = (uint32_t)lining->strings.bytes,
 	};
-	int rc = wire_send(job->sock, &head, sizeof(head));
+	int rc = job_send(job, &head, sizeof(head));
 
 	if (!rc)
-		rc = wire_send(job->sock, lining->chains, head.nr_chains * sizeof(*lining->chains));
+		rc = job_send(job, lining->chains, head.nr_chains * sizeof(*lining->chains));
 	if (!rc)
-		rc = wire_send(job->sock, lining->lines, head.nr_lines * sizeof(*lining->lines));
-	return rc ? rc : wire_send(job->sock, text, head.text_size);
+		rc = job_send(job, lining->lines, head.nr_lines * sizeof(*lining->lines));
+	return rc ? rc : job_send(job, text, head.text_size);
 }
 
 int job_lines(struct job *job)

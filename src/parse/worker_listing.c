@@ -7,7 +7,6 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/wire.h"
 #include "parse/job.h"
 #include "symbolize/demangle.h"
 #include "symbolize/disassembly.h"
@@ -144,11 +143,11 @@ static int send_listing(const struct job *job, const struct listing_draft *draft
 					    .end = draft->range.end,
 					    .nr_insns = (uint32_t)draft->nr,
 					    .text_size = (uint32_t)draft->text_size };
-	int rc = wire_send(job->sock, &head, sizeof(head));
+	int rc = job_send(job, &head, sizeof(head));
 
 	if (!rc)
-		rc = wire_send(job->sock, draft->insns, draft->nr * sizeof(*draft->insns));
-	return rc ? rc : wire_send(job->sock, draft->text, draft->text_size);
+		rc = job_send(job, draft->insns, draft->nr * sizeof(*draft->insns));
+	return rc ? rc : job_send(job, draft->text, draft->text_size);
 }
 
 int job_listing(struct job *job)

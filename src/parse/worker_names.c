@@ -7,7 +7,6 @@
 #include "base/cleanup.h"
 #include "obj/mini_debug.h"
 #include "parse/job.h"
-#include "base/wire.h"
 #include "symbolize/demangle.h"
 #include "symbolize/symtab_read.h"
 #include "unwind/frame_pointer.h"
@@ -126,11 +125,11 @@ static int send_names(const struct job *job, const struct naming *naming)
 {
 	const struct parse_names head = { .nr_places = job->request.nr_vaddrs,
 					  .text_size = (uint32_t)naming->text_size };
-	int rc = wire_send(job->sock, &head, sizeof(head));
+	int rc = job_send(job, &head, sizeof(head));
 
 	if (!rc)
-		rc = wire_send(job->sock, naming->places, head.nr_places * sizeof(*naming->places));
-	return rc ? rc : wire_send(job->sock, naming->text, naming->text_size);
+		rc = job_send(job, naming->places, head.nr_places * sizeof(*naming->places));
+	return rc ? rc : job_send(job, naming->text, naming->text_size);
 }
 
 int job_names(struct job *job)
@@ -191,5 +190,5 @@ int job_frames(struct job *job)
 		bits[i] = (uint8_t)((questions[i].known ? SYMBOL_FRAME_KNOWN : 0) |
 				    (questions[i].here ? SYMBOL_FRAME_HERE : 0) |
 				    (questions[i].anywhere ? SYMBOL_FRAME_ANYWHERE : 0));
-	return wire_send(job->sock, bits, nr);
+	return job_send(job, bits, nr);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/cleanup.h"
-#include "base/wire.h"
 #include "obj/mini_debug.h"
 #include "parse/job.h"
 
@@ -30,8 +29,8 @@ int job_probes(struct job *job)
 
 	if (rc || code)
 		return rc;
-	rc = wire_send(job->sock, &head, sizeof(head));
+	rc = job_send(job, &head, sizeof(head));
 	if (!rc)
-		rc = wire_send(job->sock, sites.list, sites.nr * sizeof(*sites.list));
-	return rc ? rc : wire_send(job->sock, sites.text, sites.text_size);
+		rc = job_send(job, sites.list, sites.nr * sizeof(*sites.list));
+	return rc ? rc : job_send(job, sites.text, sites.text_size);
 }
