@@ -414,8 +414,8 @@ static int send_request(struct parse_client *client, const struct question *ques
 			  parcel->nr))
 		return lose_dead(client);
 
-	int code = send_all(client, question->vaddrs,
-			    question->nr_vaddrs * sizeof(*question->vaddrs));
+	int code =
+		send_all(client, question->vaddrs, question->nr_vaddrs * sizeof(*question->vaddrs));
 
 	return code ? code : send_all(client, question->text, request.text_size);
 }

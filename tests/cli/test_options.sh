@@ -107,7 +107,7 @@ refused '-e mem:0x1000:rw: accesses to an address are not sampled' profile -e me
 refused '-e cpu-cycles: one clock a run: -e cpu-clock is given, too' profile -e cpu-clock -e cpu-cycles
 refused '-e cpu-clock: :u and :k are for all events of a run' profile -e faults:u,cpu-clock
 refused '-e cpu-cycles: :u and :k are for all events of a run' profile -e faults:k -e cycles
-refused '--filter: is for tracepoints: context-switches has no fields' profile -e sched:sched_switch --filter x -e cs --filter x
+refused '--filter: is for tracepoints and probes: context-switches has no fields' profile -e sched:sched_switch --filter x -e cs --filter x
 refused '--unit: is the unit of --weight' profile -e a:b --weight x -e c:d --unit bytes
 refused '-c 0: expected 1 to 1000000000: one in so many minor-faults is sampled' profile -c 9 -e cs -e minor-faults -c 0
 refused '-e xq:qv: at most 16 events a run' profile -e xa:av,xb:bv,xc:cv,xd:dv,xe:ev,xf:fv,xg:gv,xh:hv,xi:iv,xj:jv,xk:kv,xl:lv,xm:mv,xn:nv,xo:ov,xp:pv,xq:qv

@@ -404,7 +404,7 @@ if [ -z "${2:-}" ]; then
 	[ "$(cat "$work/names/a.svg")" = old ] || failed=1
 	expect 0 'shown 100000 ' report -v -f "$work/names/b.jsonl"
 	# nor half of one
-	expect 2 'b.jsonl: out of memory: more --memory$' report -q -o "$work/names/b.jsonl" --memory 40M "$work/names.folded"
+	expect 2 'b.jsonl: out of memory: more --memory$' report -q -o "$work/names/b.jsonl" --memory 43M "$work/names.folded"
 	expect 0 'shown 100000 ' report -v -f "$work/names/b.jsonl"
 	expect 2 'out of memory.*: more --memory$' diff -q --memory 48M "$work/names.folded" "$work/names.folded"
 fi

@@ -12,10 +12,10 @@ NAMED = 1 << 40 | 0x1234
 SAMPLE_RAW = 4
 
 
-def record(kind, user=(), kernel=(), fp=(), count=1, flags=0, tail=b"", nr_fp=None):
-    frames = struct.pack("<%dQ" % (len(user) + len(kernel) + len(fp)), *user, *kernel, *fp)
-    head = struct.pack("<QQQQ6IHHBBH16sI4x", 7, 1000, 10101, 0, 9, count, 77, 77, 0, 1, len(user), len(kernel), 0, flags,
-                       len(fp) if nr_fp is None else nr_fp, b"perl", 0)
+def record(kind, user=(), kernel=(), fp=(), count=1, flags=0, tail=b"", nr_fp=None, key=()):
+    frames = struct.pack("<%dQ" % (len(user) + len(kernel) + len(fp) + len(key)), *user, *kernel, *fp, *key)
+    head = struct.pack("<QQQQQ6IHHBBH16sIHH", 7, 1000, 10101, 0, 0, 9, count, 77, 77, 0, 1, len(user), len(kernel), 0, flags,
+                       len(fp) if nr_fp is None else nr_fp, b"perl", 0, 0, len(key))
     body = head + frames + tail
     return struct.pack("<IIQ", kind, 16 + len(body), 5000) + body
 
@@ -44,6 +44,8 @@ SEEDS = {
     "snapshot-shared": record(SNAPSHOT, (NAMED,), (1,), RAWS, tail=snapshot(bytes(64), shared=(9, 32, 64))),
     "snapshot-islands-behind-the-end": record(SNAPSHOT, (NAMED,), (1,), RAWS,
                                               tail=snapshot(bytes(8192), (4096, 65536), (0x9000, 0xa200))[:-8]),
+    "key": record(STACK, (EXACT | NAMED, NAMED), (1,), key=(0x6c6f67, 0)),
+    "snapshot-key": record(SNAPSHOT, (NAMED,), (1,), RAWS, key=(42,), tail=snapshot(bytes(64))),
     "walk": record(WALK, (NAMED,), (1,), RAWS, count=0, tail=walk(bytes(64))),
     "stack-behind-the-end": record(WALK, (NAMED,), (), RAWS, tail=walk(bytes(64), 72)),
     "header-alone": struct.pack("<IIQ", SNAPSHOT, 16, 0),

@@ -83,10 +83,10 @@ off, left = 8, 50
 while off < len(data) and left:
     kind, size = struct.unpack_from("<II", data, off)
     if kind == 5:
-        nr_user, nr_kernel, _, _, nr_fp = struct.unpack_from("<HHBBH", data, off + 72)
+        nr_user, nr_kernel, _, _, nr_fp = struct.unpack_from("<HHBBH", data, off + 80)
         first, nr = (0, nr_user) if which == "cfi" else (nr_user + nr_kernel, nr_fp)
         if nr > 1:
-            at = off + 96 + 8 * (first + 1)
+            at = off + 112 + 8 * (first + 1)
             struct.pack_into("<Q", data, at, struct.unpack_from("<Q", data, at)[0] + 1)
             left -= 1
     off += size

@@ -58,10 +58,10 @@ data = bytearray(open(sys.argv[1], "rb").read())
 off, left = 8, 5
 while off < len(data) and left:
     kind, size = struct.unpack_from("<II", data, off)
-    nr_user, = struct.unpack_from("<H", data, off + 72)
+    nr_user, = struct.unpack_from("<H", data, off + 80)
     if kind == 5 and nr_user > 3:
-        frame, = struct.unpack_from("<Q", data, off + 96 + 16)
-        struct.pack_into("<Q", data, off + 96 + 16, frame + 1)
+        frame, = struct.unpack_from("<Q", data, off + 112 + 8)
+        struct.pack_into("<Q", data, off + 112 + 8, frame + 1)
         left -= 1
     off += size
 open(sys.argv[2], "wb").write(data)
