@@ -150,8 +150,7 @@ static __always_inline struct alloc_call *alloc_call_of(__u64 thread)
  */
 static __noinline int alloc_enter(struct bpf_perf_event_data *ctx, __u32 slot)
 {
-	__u64 cookie = bpf_get_attach_cookie(ctx);
-	__u32 source = (__u32)cookie & (FPL_SOURCES_MAX - 1), kind = (__u32)(cookie >> 8) & 0xff;
+	__u32 source = source_of(ctx), kind = (__u32)(bpf_get_attach_cookie(ctx) >> 8) & 0xff;
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct fpl_counters *count = bpf_map_lookup_elem(&counters, &slot);
 	const struct fpl_source *asked = bpf_map_lookup_elem(&sources, &source);
@@ -216,7 +215,7 @@ static __noinline struct alloc_call *alloc_leave(struct bpf_perf_event_data *ctx
  * asks for samples. */
 static __noinline __u32 alloc_prepare(void *ctx, const struct alloc_call *call, __u32 slot)
 {
-	__u32 source = (__u32)bpf_get_attach_cookie(ctx) & (FPL_SOURCES_MAX - 1);
+	__u32 source = source_of(ctx);
 	const struct fpl_source *asked = bpf_map_lookup_elem(&sources, &source);
 	struct fpl_scratch *s = slot_scratch(slot);
 

@@ -10,13 +10,13 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "base/output_file.h"
 #include "base/text.h"
 #include "cli/annotate_options.h"
 #include "cli/cli.h"
 #include "cli/file_guard.h"
 #include "cli/inputs.h"
 #include "cli/missing_names.h"
+#include "cli/stdout_status.h"
 #include "cli/verbs.h"
 #include "recording/filter.h"
 #include "recording/must_add.h"
@@ -247,7 +247,7 @@ static size_t write_text(struct annotate *annotate)
 static int present(struct annotate *annotate)
 {
 	size_t nr;
-	int error;
+	int status;
 
 	hot_code_find(&annotate->recording, &annotate->code);
 	if (!annotate->code.samples) {
@@ -260,11 +260,9 @@ static int present(struct annotate *annotate)
 		return CLI_EXIT_NO_SAMPLES;
 	}
 	nr = annotate->options->json ? write_json(annotate) : write_text(annotate);
-	error = output_stream_error(stdout);
-	if (error) {
-		fpl_log(FPL_LOG_ERROR, "stdout: %s", strerror(-error));
-		return CLI_EXIT_OUTPUT;
-	}
+	status = stdout_status();
+	if (status)
+		return status;
 	if (annotate->nr_more)
 		fpl_log(FPL_LOG_WARN, "%zu more functions have that name: --object chooses",
 			annotate->nr_more);

@@ -11,11 +11,11 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "base/output_file.h"
 #include "base/vector.h"
 #include "cli/cli.h"
 #include "cli/field_kind.h"
 #include "cli/file_probes.h"
+#include "cli/stdout_status.h"
 #include "cli/verbs.h"
 #include "proc/tracefs.h"
 #include "profile/source.h"
@@ -342,12 +342,7 @@ static int list_events(const struct events_verb *verb, const struct points *poin
 			print_categories(points);
 	}
 
-	int error = output_stream_error(stdout);
-
-	if (!error)
-		return CLI_EXIT_OK;
-	fprintf(stderr, "fpless: stdout: %s\n", strerror(-error));
-	return CLI_EXIT_OUTPUT;
+	return stdout_status();
 }
 
 int cmd_events(int argc, char **argv)

@@ -12,6 +12,7 @@
 #include "cli/report_names.h"
 #include "cli/report_options.h"
 #include "cli/sinks.h"
+#include "cli/stdout_status.h"
 #include "cli/verbs.h"
 #include "recording/filter.h"
 #include "recording/merge.h"
@@ -40,15 +41,8 @@ static int read_all(const struct report_options *options, struct inputs *inputs,
 /* List on stdout the objects that lack names. Returns an enum cli_exit; errors are reported. */
 static int list_missing(const struct recording *recording)
 {
-	int error;
-
 	missing_names_write(stdout, recording);
-	error = output_stream_error(stdout);
-
-	if (!error)
-		return CLI_EXIT_OK;
-	fpl_log(FPL_LOG_ERROR, "stdout: %s", strerror(-error));
-	return CLI_EXIT_OUTPUT;
+	return stdout_status();
 }
 
 /* The closing report. @status: of the outputs. */

@@ -10,10 +10,10 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "base/output_file.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/field_kind.h"
+#include "cli/stdout_status.h"
 #include "parse/client.h"
 #include "proc/host.h"
 #include "profile/probe_file.h"
@@ -201,7 +201,7 @@ int file_probes_list(const char *path, bool fields, bool json)
 {
 	struct listing_of listing = { .path = path, .answer = answer_here() };
 	struct fpl_err err = { 0 };
-	int code = read_probes(path, &listing.sites, &err), error;
+	int code = read_probes(path, &listing.sites, &err);
 
 	if (code) {
 		fpl_log(FPL_LOG_ERROR, "%s", err.msg);
@@ -215,9 +215,5 @@ int file_probes_list(const char *path, bool fields, bool json)
 		listing.sites.text);
 	list_probes(&listing, fields, json);
 	probe_sites_fini(&listing.sites);
-	error = output_stream_error(stdout);
-	if (!error)
-		return CLI_EXIT_OK;
-	fprintf(stderr, "fpless: stdout: %s\n", strerror(-error));
-	return CLI_EXIT_OUTPUT;
+	return stdout_status();
 }

@@ -279,7 +279,6 @@ static bool needs_place(const struct lookups *lookups, const struct lookup *look
 
 static void ask(struct lookups *lookups, struct lookup *lookup, uint64_t owner)
 {
-
 	lookup->turn.owner = owner;
 	lookup->is_done = false;
 	lookups->nr_open += lookup->kind != LOOKUP_CODE;

@@ -158,6 +158,20 @@ class RootCase(unittest.TestCase):
         return subprocess.run([FPLESS, *args], stdin=subprocess.DEVNULL, capture_output=True,
                               timeout=TIMEOUT_S, check=False, **more)
 
+    def other_verbs_take(self, events, command, out, runs, files):
+        """Each (verb, options, says) of @runs samples the words @events while the command runs, and says so; each (verb,
+        inputs) of @files reads @out, which one of the runs has written."""
+        for verb, options, says in runs:
+            with self.subTest(verb):
+                run = self.fpless(verb, *events, *options, "--", *command)
+                self.assertEqual(run.returncode, 0, run.stderr)
+                self.assertIn(says, run.stdout + run.stderr)
+        self.assertTrue(os.path.exists(out))
+        for verb, inputs in files:
+            with self.subTest(verb):
+                run = self.fpless(verb, *inputs)
+                self.assertEqual(run.returncode, 0, run.stderr)
+
     def start(self, *args, **more):
         more.setdefault("preexec_fn", die_with_the_tests)
         process = subprocess.Popen(args, stdin=subprocess.DEVNULL, **more)

@@ -168,19 +168,10 @@ class Probes(RootCase):
 
     def test_other_verbs_take_them(self):
         out = self.path("probes.jsonl")
-        word = f"uprobe:{PROBED}:take"
-        for verb, args, says in (("compare", (), b"complete"),
-                                 ("top", ("--plain", "--since-start"), b"take"),
-                                 ("profile", ("--stream",), b"take"),
-                                 ("record", ("-o", out), b"")):
-            with self.subTest(verb):
-                run = self.fpless(verb, "-e", word, *args, "--", PROBED, "50")
-                self.assertEqual(run.returncode, 0, run.stderr)
-                self.assertIn(says, run.stdout + run.stderr)
-        for verb, files in (("report", (out,)), ("diff", (out, out)), ("script", (out,))):
-            with self.subTest(verb):
-                run = self.fpless(verb, *files)
-                self.assertEqual(run.returncode, 0, run.stderr)
+        self.other_verbs_take(("-e", f"uprobe:{PROBED}:take"), (PROBED, "50"), out,
+                              (("compare", (), b"complete"), ("top", ("--plain", "--since-start"), b"take"),
+                               ("profile", ("--stream",), b"take"), ("record", ("-o", out), b"")),
+                              (("report", (out,)), ("diff", (out, out)), ("script", (out,))))
 
     def test_the_report_counts_hits_that_were_filtered(self):
         run = self.fpless("profile", "-e", f"uprobe:{PROBED}:take", "--filter", "arg0 == 1", "-f", "--", PROBED, "1000")

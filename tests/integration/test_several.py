@@ -191,19 +191,12 @@ class Several(RootCase):
         self.assertLessEqual(events, {OPENAT, "cpu-clock"})
 
     def test_other_verbs_take_them(self):
-        command = ("--", sys.executable, "-S", "-c", WORK, "50", self.folder, "1", "10")
         out, args = self.path("several.jsonl"), ("-e", "cpu-clock", "-e", OPENAT, "-e", "page-faults")
-        for verb, options, says in (("compare", (), b"complete"), ("top", ("--plain", "--since-start"), b"open"),
-                                    ("record", ("-o", out), b""), ("profile", ("--max-overhead", "5"), b"open")):
-            with self.subTest(verb):
-                run = self.fpless(verb, *args, *options, *command)
-                self.assertEqual(run.returncode, 0, run.stderr)
-                self.assertIn(says, run.stdout + run.stderr)
-        for verb, files in (("report", (out,)), ("diff", (out, out)), ("diff", (out, out, "--event", OPENAT)),
-                            ("script", (out,)), ("report", (out, out, "--event", "page-faults"))):
-            with self.subTest(verb):
-                run = self.fpless(verb, *files)
-                self.assertEqual(run.returncode, 0, run.stderr)
+        self.other_verbs_take(args, (sys.executable, "-S", "-c", WORK, "50", self.folder, "1", "10"), out,
+                              (("compare", (), b"complete"), ("top", ("--plain", "--since-start"), b"open"),
+                               ("record", ("-o", out), b""), ("profile", ("--max-overhead", "5"), b"open")),
+                              (("report", (out,)), ("diff", (out, out)), ("diff", (out, out, "--event", OPENAT)),
+                               ("script", (out,)), ("report", (out, out, "--event", "page-faults"))))
 
 
 if __name__ == "__main__":

@@ -59,7 +59,6 @@ static int open_clock(int cpu)
 static struct fpless_bpf *load_for(const struct source *sources, size_t nr, uint32_t nr_slots)
 {
 	struct fpless_bpf *skel = fpless_bpf__open();
-	uint32_t nr_cpus = (uint32_t)libbpf_num_possible_cpus();
 
 	assert_non_null(skel);
 	skel->rodata->config = (struct fpl_config){
@@ -72,12 +71,7 @@ static struct fpless_bpf *load_for(const struct source *sources, size_t nr, uint
 		.nr_sources = 2,
 	};
 	assert_int_equal(samplers_choose(skel, sources, nr), 0);
-	if (nr_slots > skel->rodata->config.nr_slots) {
-		skel->rodata->config.nr_slots = nr_slots;
-		bpf_map__set_max_entries(skel->maps.counters, nr_slots + 1);
-		bpf_map__set_max_entries(skel->maps.scratch, nr_slots * nr_cpus);
-		bpf_map__set_max_entries(skel->maps.snapshots, 2 * nr_slots * nr_cpus);
-	}
+	assert_int_equal(skel->rodata->config.nr_slots, nr_slots);
 	if (fpless_bpf__load(skel))
 		fail_msg("%u slots: the kernel refuses the programs", nr_slots);
 	return skel;

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "symbolize/probe_sites.h"
+#include "tests/support/elf_builder_open.h"
 #include "tests/support/elf_symbols.h"
 
 #define CODE 0x1000u /* at 0x400 of the file, 0x800 bytes */
@@ -20,16 +21,6 @@ static void start_object(struct elf_builder *b)
 	elf_builder_put(b, 0xd00, NULL, 0);
 	elf_builder_section_at(b, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, CODE, 0x400,
 			       0x800);
-}
-
-static struct elf_file *finish(struct elf_builder *b)
-{
-	struct elf_file *elf = NULL;
-
-	elf_builder_finish(b);
-	assert_int_equal(elf_file_from_memory(b->bytes, b->size, "test", &elf, NULL), 0);
-	elf_builder_fini(b);
-	return elf;
 }
 
 struct note {
@@ -92,7 +83,7 @@ static struct elf_file *with_notes(const uint8_t *bytes, size_t size)
 	start_object(&b);
 	elf_builder_section_at(&b, ".stapsdt.base", SHT_PROGBITS, SHF_ALLOC, 0x1a00, 0x400, 1);
 	elf_builder_section(&b, ".note.stapsdt", SHT_NOTE, 0, 0, bytes, size);
-	return finish(&b);
+	return elf_builder_open(&b);
 }
 
 static void notes_say_where_probes_are(void **state)
@@ -220,7 +211,7 @@ static struct elf_file *with_functions(uint32_t type)
 		elf_builder_section(&b, ".gnu.version", SHT_GNU_versym, 0, 0, versions,
 				    sizeof(versions));
 	free(syms);
-	return finish(&b);
+	return elf_builder_open(&b);
 }
 
 static const struct {
@@ -282,7 +273,7 @@ static void names_of_a_debug_file_are_of_the_object(void **state)
 	start_object(&b);
 	/* its code is elsewhere in the file than the debug file says */
 	b.segments[0].p_offset = 0x500;
-	elf = finish(&b);
+	elf = elf_builder_open(&b);
 	assert_int_equal(probe_sites_find(elf, (const struct elf_file *const[]){ debug }, 1,
 					  "malloc", &sites, NULL),
 			 0);

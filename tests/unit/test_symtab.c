@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "symbolize/name_rule.h"
 #include "symbolize/symtab_read.h"
+#include "tests/support/elf_builder_open.h"
 #include "tests/support/elf_symbols.h"
 
 struct given {
@@ -44,16 +45,6 @@ static void put_symbols(struct elf_builder *b, const struct given *given, size_t
 				given[i].vaddr, given[i].size);
 	elf_symbols_put(syms, b, type);
 	free(syms);
-}
-
-static struct elf_file *finish(struct elf_builder *b)
-{
-	struct elf_file *elf = NULL;
-
-	elf_builder_finish(b);
-	assert_int_equal(elf_file_from_memory(b->bytes, b->size, "test", &elf, NULL), 0);
-	elf_builder_fini(b);
-	return elf;
 }
 
 static void check(const struct symtab *tab, const struct asked *asked, size_t nr)
@@ -106,7 +97,7 @@ static void check_symbols(const struct given *given, size_t nr_given, const stru
 
 	start_object(&b);
 	put_symbols(&b, given, nr_given, SHT_SYMTAB);
-	elf = finish(&b);
+	elf = elf_builder_open(&b);
 	assert_int_equal(symtab_create(elf, NULL, 0, &tab, NULL), 0);
 	check(tab, asked, nr_asked);
 	check_ranges(tab);
@@ -311,10 +302,10 @@ static void dynamic_and_debug_symbols_add_to_each_other(void **state)
 	(void)state;
 	start_object(&b);
 	put_symbols(&b, dynamic, ARRAY_SIZE(dynamic), SHT_DYNSYM);
-	elf = finish(&b);
+	elf = elf_builder_open(&b);
 	elf_builder_init(&b, ET_DYN);
 	put_symbols(&b, full, ARRAY_SIZE(full), SHT_SYMTAB);
-	debug = finish(&b);
+	debug = elf_builder_open(&b);
 	assert_int_equal(symtab_create(elf, (const struct elf_file *[]){ debug }, 1, &tab, NULL),
 			 0);
 	assert_int_equal(symtab_nr_symbols(tab), 4);
@@ -340,7 +331,7 @@ static void undefined_and_nameless_symbols_are_left_out(void **state)
 		.st_shndx = SHN_ABS;
 	syms.symbols[elf_symbols_add(&syms, "x", STT_FUNC, STB_GLOBAL, 0x1020, 1)].st_name = 0;
 	elf_symbols_put(&syms, &b, SHT_SYMTAB);
-	elf = finish(&b);
+	elf = elf_builder_open(&b);
 	assert_int_equal(symtab_create(elf, NULL, 0, &tab, NULL), 0);
 	assert_int_equal(symtab_nr_symbols(tab), 0);
 	assert_false(symtab_find(tab, 0x1000, &(struct symtab_match){ 0 }));
@@ -357,7 +348,7 @@ static void an_object_without_symbols_is_no_error(void **state)
 	(void)state;
 	start_object(&b);
 	b.without_sections = true;
-	elf = finish(&b);
+	elf = elf_builder_open(&b);
 	assert_int_equal(symtab_create(elf, NULL, 0, &tab, NULL), 0);
 	assert_false(symtab_find(tab, 0x1000, &(struct symtab_match){ 0 }));
 	symtab_destroy(tab);
@@ -386,7 +377,7 @@ static void names_that_lead_outside_their_table_are_none(void **state)
 	syms.symbols[behind].st_name = (uint32_t)syms.names_size;
 	syms.symbols[far].st_name = UINT32_MAX;
 	elf_symbols_put(&syms, &b, SHT_SYMTAB);
-	elf = finish(&b);
+	elf = elf_builder_open(&b);
 	assert_int_equal(symtab_create(elf, NULL, 0, &tab, NULL), 0);
 	check(tab, asked, ARRAY_SIZE(asked));
 	symtab_destroy(tab);
@@ -422,7 +413,7 @@ static void long_names_are_read_whole_and_cut_at_the_limit(void **state)
 					    sizeof(symbol));
 		b.sections[table].sh_link = (uint32_t)strings;
 		b.sections[table].sh_entsize = sizeof(symbol);
-		elf = finish(&b);
+		elf = elf_builder_open(&b);
 		assert_int_equal(symtab_create(elf, NULL, 0, &tab, NULL), 0);
 		assert_true(symtab_find(tab, 0x1000, &match));
 		got = symtab_name(tab, &match);
@@ -462,7 +453,7 @@ static void damaged_tables_are_refused_by_name(void **state)
 		b.sections[3].sh_entsize = cases[i].entry_size;
 		b.sections[3].sh_size = cases[i].size;
 		b.sections[3].sh_link = cases[i].link;
-		elf = finish(&b);
+		elf = elf_builder_open(&b);
 		if (symtab_create(elf, NULL, 0, &tab, &err) != cases[i].want)
 			fail_msg("%s: %d %s", cases[i].what, err.code, err.msg);
 		if (cases[i].want && strncmp(err.msg, "test: .symtab: ", 15) != 0)
