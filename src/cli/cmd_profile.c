@@ -3,21 +3,27 @@
 
 #include "base/cleanup.h"
 #include "cli/cli.h"
+#include "cli/page_code.h"
 #include "cli/verbs.h"
 #include "cli/sampling_options.h"
 #include "cli/sampling_run.h"
 #include "cli/stack_options.h"
 
-static const struct argp_child children[] = {
-	{ .argp = &sampling_argp }, { .argp = &event_argp }, { .argp = &stack_argp }, { 0 }
-};
+static const struct argp_child children[] = { { .argp = &sampling_argp },
+					      { .argp = &event_argp },
+					      { .argp = &stack_argp },
+					      { .argp = &page_code_argp },
+					      { 0 } };
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
+	struct sampling_options *options = state->input;
+
 	(void)arg;
 	if (key != ARGP_KEY_INIT)
 		return ARGP_ERR_UNKNOWN;
-	state->child_inputs[0] = state->child_inputs[1] = state->child_inputs[2] = state->input;
+	state->child_inputs[0] = state->child_inputs[1] = state->child_inputs[2] = options;
+	state->child_inputs[3] = &options->code;
 	return 0;
 }
 

@@ -4,15 +4,16 @@
 
 #include "base/cleanup.h"
 #include "cli/cli.h"
+#include "cli/page_code.h"
 #include "cli/report_options.h"
 #include "cli/sampling_options.h"
 #include "cli/sampling_run.h"
 #include "cli/stack_options.h"
 #include "cli/verbs.h"
 
-static const struct argp_child children[] = { { .argp = &sampling_argp },
-					      { .argp = &stack_argp },
-					      { 0 } };
+static const struct argp_child children[] = {
+	{ .argp = &sampling_argp }, { .argp = &stack_argp }, { .argp = &page_code_argp }, { 0 }
+};
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
@@ -22,6 +23,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	if (key != ARGP_KEY_INIT)
 		return ARGP_ERR_UNKNOWN;
 	state->child_inputs[0] = state->child_inputs[1] = options;
+	state->child_inputs[2] = &options->code;
 	options->output.usual_path = REPORT_USUAL_PATH;
 	options->events.timeline = true;
 	return 0;

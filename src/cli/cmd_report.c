@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <string.h>
-
-#include "annotate/annotator.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/memory_limit.h"
@@ -9,6 +6,7 @@
 #include "cli/file_guard.h"
 #include "cli/inputs.h"
 #include "cli/missing_names.h"
+#include "cli/page_code.h"
 #include "cli/report_names.h"
 #include "cli/report_options.h"
 #include "cli/sinks.h"
@@ -65,23 +63,9 @@ static void report(const struct report_options *options, const struct recording 
 	recording_report_write(stderr, &report, fpl_log_enabled(FPL_LOG_DEBUG));
 }
 
-/* Code of the hottest functions, for a page. */
-struct page_code {
-	struct annotator *annotator; /* owned; NULL: none is wanted */
-	struct hot_code hot;
-	struct annotations annotations;
-};
-
-static void page_code_fini(struct page_code *code)
-{
-	annotations_fini(&code->annotations);
-	hot_code_fini(&code->hot);
-	annotator_close(code->annotator);
-}
-
-/* Before rights are given up. */
-static int page_code_open(const struct report_options *options, struct page_code *code,
-			  struct fpl_err *err)
+/* As page_code_open(). */
+static int open_code(const struct report_options *options, struct page_code *code,
+		     struct fpl_err *err)
 {
 	const struct annotator_options annotator = {
 		.root = options->reading.symfs ? options->reading.symfs : "/",
@@ -89,26 +73,18 @@ static int page_code_open(const struct report_options *options, struct page_code
 		.no_demangle = options->output.no_demangle,
 	};
 
-	return options->code ? annotator_open(&annotator, &code->annotator, err) : 0;
-}
-
-static void page_code_make(struct page_code *code, const struct recording *recording)
-{
-	if (!code->annotator)
-		return;
-	hot_code_find(recording, &code->hot);
-	annotations_make(code->annotator, recording, &code->hot, &code->annotations);
+	return options->code ? page_code_open(&annotator, code, err) : 0;
 }
 
 /* Write everything and say what it is worth. Returns an enum cli_exit. */
 static int present(struct sinks *sinks, const struct report_options *options,
 		   const struct recording *recording, const struct merge_result *result,
-		   const struct report_names *names, const struct page_code *code)
+		   const struct report_names *names, const struct annotations *code)
 {
 	struct format_options format_options = output_options_format(&options->output);
 	uint64_t shown;
 
-	format_options.code = code->annotator ? &code->annotations : NULL;
+	format_options.code = code;
 
 	int status = sinks_write(sinks, recording, &format_options, &shown);
 	int stats_status = sinks_write_stats(sinks, recording, shown);
@@ -162,7 +138,7 @@ static int run(const struct report_options *options, struct privileged_helper *h
 	if ((options->reading.symfs &&
 	     report_names_init(&names, &options->output, &options->reading.cache,
 			       options->reading.debuginfod, &err)) ||
-	    page_code_open(options, &code, &err)) {
+	    open_code(options, &code, &err)) {
 		fpl_log(FPL_LOG_ERROR, "%s", err.msg);
 		return CLI_EXIT_CANNOT_RUN;
 	}
@@ -178,10 +154,12 @@ static int run(const struct report_options *options, struct privileged_helper *h
 	    (options->reading.symfs &&
 	     report_names_apply(&names, options->reading.symfs, &recording, &err)))
 		return inputs_fail(&err);
-	page_code_make(&code, &recording);
+
+	const struct annotations *annotations = page_code_make(&code, &recording);
+
 	recording_settle(&recording);
 
-	int status = present(&sinks, options, &recording, &result, &names, &code);
+	int status = present(&sinks, options, &recording, &result, &names, annotations);
 
 	sinks_show_page(&sinks);
 	return status;

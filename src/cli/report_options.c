@@ -2,23 +2,20 @@
 #include "cli/report_options.h"
 
 #include <errno.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "cli/cli.h"
+#include "cli/page_code.h"
 #include "cli/verbs.h"
 
 /* Keys of options without a letter, none of those of output_options.c and reading_options.c. */
-enum { KEY_MISSING = 0x200, KEY_CODE };
+enum { KEY_MISSING = 0x200 };
 
 static const struct argp_option options_list[] = {
 	{ "missing", KEY_MISSING, NULL, 0,
 	  "List on stdout the objects without names or lines, the samples that costs, and the packages to install",
 	  3 },
-	{ "code", KEY_CODE, NULL, 0,
-	  "Put the code of the hottest functions into a page (-o FILE.html), with its samples, as fpless annotate shows it: sources, too",
-	  2 },
 	{ NULL, 'h', NULL, OPTION_HIDDEN, NULL, -1 },
 	{ 0 },
 };
@@ -46,17 +43,6 @@ static void take_usual_file(struct report_options *options, struct argp_state *s
 	options->nr_files = 1;
 }
 
-static void check_code(const struct report_options *options, struct argp_state *state)
-{
-	bool has_page = options->output.open;
-
-	for (size_t i = 0; i < options->output.nr; i++)
-		has_page |= options->output.list[i].format &&
-			    !strcmp(options->output.list[i].format->name, "html");
-	if (options->code && !has_page)
-		argp_failure(state, CLI_EXIT_USAGE, 0, "--code: needs a page: -o FILE.html");
-}
-
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct report_options *options = state->input;
@@ -66,6 +52,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &options->reading;
 		state->child_inputs[1] = &options->output;
+		state->child_inputs[2] = &options->code;
 		return 0;
 	case ARGP_KEY_ARGS:
 		options->files = state->argv + state->next;
@@ -76,10 +63,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 			take_usual_file(options, state);
 		reading_options_check_files(options->files, options->nr_files, state);
 		output_options_check(&options->output, state);
-		check_code(options, state);
-		return 0;
-	case KEY_CODE:
-		options->code = true;
+		page_code_check(options->code, &options->output, state);
 		return 0;
 	case KEY_MISSING:
 		options->missing = true;
@@ -93,9 +77,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp_child children[] = { { .argp = &reading_argp },
-					      { .argp = &output_argp },
-					      { 0 } };
+static const struct argp_child children[] = {
+	{ .argp = &reading_argp }, { .argp = &output_argp }, { .argp = &page_code_argp }, { 0 }
+};
 
 const struct argp report_argp = {
 	.options = options_list,

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "bpf/shared.h"
 #include "cli/cli.h"
+#include "cli/page_code.h"
 #include "cli/parse.h"
 #include "profile/source.h"
 
@@ -596,6 +597,7 @@ static void check_all(struct parsing *parsing, struct argp_state *state)
 	options->user = parsing->user || !parsing->kernel;
 	options->kernel = parsing->kernel || !parsing->user;
 	output_options_check(&options->output, state);
+	page_code_check(options->code, &options->output, state);
 	if (options->output.picture.chart && !options->events.timeline)
 		refuse(state, "--chart: needs --timeline, which keeps the time of each sample");
 }

@@ -54,6 +54,7 @@ struct sampling_options {
 
 	/* what to write */
 	struct output_options output;
+	bool code; /* a page gets the code of the hottest functions */
 	bool strict;
 	double strict_percent;
 };

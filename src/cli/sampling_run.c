@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "cli/cli.h"
 #include "cli/missing_names.h"
+#include "cli/page_code.h"
 #include "cli/progress.h"
 #include "cli/sinks.h"
 #include "cli/status_line.h"
@@ -230,7 +231,7 @@ static int keep_wanted(const struct sampling_options *options, const struct reco
 /* Write everything and say what it is worth. Returns an enum cli_exit. */
 static int present(struct sinks *sinks, struct profile *profile, struct namer *namer,
 		   struct disk_cache *cache, const struct sampling_options *options,
-		   const struct sampling_verb *verb)
+		   const struct sampling_verb *verb, struct page_code *code)
 {
 	CLEANUP(cleanup_names) struct names names = { .namer = namer };
 	CLEANUP(recording_fini) struct recording recording = { 0 }, kept = { 0 };
@@ -254,7 +255,10 @@ static int present(struct sinks *sinks, struct profile *profile, struct namer *n
 		return CLI_EXIT_OUTPUT;
 	}
 
-	const struct format_options format_options = output_options_format(&options->output);
+	struct format_options format_options = output_options_format(&options->output);
+
+	format_options.code = page_code_make(code, wanted);
+
 	int status = sinks_write(sinks, wanted, &format_options, &shown);
 	int verb_status = verb->write ? verb->write(verb->ctx, &names, wanted) : CLI_EXIT_OK;
 	int stats_status = sinks_write_stats(sinks, wanted, shown);
@@ -356,6 +360,16 @@ static int run_heard(const struct sampling_verb *verb, struct engine_options *en
 	return code;
 }
 
+/* As page_code_open(). */
+static int open_code(const struct sampling_options *options, struct page_code *code,
+		     struct fpl_err *err)
+{
+	const struct annotator_options annotator = { .root = "/",
+						     .no_demangle = options->output.no_demangle };
+
+	return options->code ? page_code_open(&annotator, code, err) : 0;
+}
+
 static int run(const struct sampling_options *options, const struct sampling_verb *verb,
 	       struct privileged_helper *helper, uint64_t started_ns, char **argv)
 {
@@ -364,6 +378,7 @@ static int run(const struct sampling_options *options, const struct sampling_ver
 	CLEANUP(cleanup_cache) struct disk_cache *cache = NULL;
 	CLEANUP(cleanup_profile) struct profile profile = { 0 };
 	CLEANUP(cleanup_namer) struct namer *namer = NULL;
+	CLEANUP(page_code_fini) struct page_code code = { .annotator = NULL };
 	struct engine_options engine;
 	struct fpl_err err = { 0 };
 
@@ -371,7 +386,7 @@ static int run(const struct sampling_options *options, const struct sampling_ver
 		fpl_log(FPL_LOG_ERROR, "%s", err.msg);
 		return CLI_EXIT_OUTPUT;
 	}
-	if (parser_create(PARSER_EXEC, &parser, &err) ||
+	if (open_code(options, &code, &err) || parser_create(PARSER_EXEC, &parser, &err) ||
 	    cache_options_create(&options->cache, false, &cache, &err) ||
 	    namer_create(
 		    &(struct namer_options){ .parser = parser,
@@ -400,7 +415,7 @@ static int run(const struct sampling_options *options, const struct sampling_ver
 		fpl_log(FPL_LOG_ERROR, "%s", err.msg);
 		return exit_status_of(error);
 	}
-	return present(&sinks, &profile, namer, cache, options, verb);
+	return present(&sinks, &profile, namer, cache, options, verb, &code);
 }
 
 int sampling_main(int argc, char **argv, const struct argp *argp, void *input,

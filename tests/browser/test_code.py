@@ -116,6 +116,17 @@ class CodeTab(HtmlCase):
         with self.open("view=code&code=99") as page:
             self.assertEqual(page.text(".code h2"), "work")
 
+    def test_filters_that_do_not_apply_are_said(self):
+        with self.open("view=code&code=1") as page:
+            self.assertEqual(page.count(".code .note.filters"), 0)
+            before = self.rows(page, "insn")
+            page.evaluate("fpless.app.set({ process: 'prog' })")
+            page.wait("document.querySelectorAll('.code .note.filters').length === 1")
+            self.assertIn("filters do not apply", page.text(".code .note.filters"))
+            self.assertEqual(self.rows(page, "insn"), before)
+            page.evaluate("fpless.app.set({ process: '' })")
+            page.wait("document.querySelectorAll('.code .note.filters').length === 0")
+
     def test_a_line_leads_to_its_code(self):
         with self.open("view=code") as page:
             hottest = page.text(".code .hottest button")

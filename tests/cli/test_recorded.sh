@@ -59,6 +59,19 @@ for options in "" "--timeline" "--timeline --by tid,cpu,cgroup -I" "--timeline -
 	esac
 done
 
+# The code of the hottest functions is in the page of a run, as in that of its recording; without a page there is no run.
+if [ "${formats##* }" = html ]; then
+	for verb in profile record; do
+		rm -f run.* again.*
+		expect 0 '' $verb -q -F 499 --code -o run.html -o run.jsonl -- perl -e "$load"
+		expect 0 '' report -q --code -o again.html run.jsonl
+		cmp run.html again.html || { echo "$verb --code: report makes another page" >&2; failed=1; }
+		grep -q '"code":{"left_out":[0-9]*,"functions":\[{"name"' run.html || { echo "$verb --code: no code" >&2; failed=1; }
+	done
+fi
+expect 1 'needs a page' profile --code -- touch ran
+[ ! -e ran ] || failed=1
+
 # Code without a symbol has one name in all formats, and names are read back as they were written.
 expect 0 '' profile -q -F 499 --timeline $(outputs run) -- perl -e "$load"
 names() {

@@ -151,6 +151,7 @@ class CodeView {
 		const { code } = this, { model } = this.app;
 		this.heading.replaceChildren(el("h2", {}, shorten(readable(code.name), 400)),
 			el("p", {}, `${readable(code.object)}: self ${samples(code.samples)}, ${percent(code.samples, model.samples)} of all`),
+			...(model.filtered ? [el("p", { class: "note filters" }, "Counted here are all samples: filters do not apply to code.")] : []),
 			...code.notes.map((note) => el("p", { class: "note" }, readable(note))),
 			el("div", { class: "hottest" }, code.hottest(5).map((line) =>
 				el("button", { onclick: () => this.lead(line.i) },
@@ -166,12 +167,18 @@ class CodeView {
 		this.heading.hidden = !code;
 		if (!code)
 			return;
-		if (this.code === code) {
+		if (this.code === code && this.filtered === app.model.filtered) {
 			this.fill(); // the window may be larger
 			return;
 		}
+		const same = this.code === code;
 		this.code = code;
+		this.filtered = app.model.filtered;
 		this.head();
+		if (same) {
+			this.fill();
+			return;
+		}
 		this.making = this.list();
 		this.from = this.to = -1;
 		this.widths();
