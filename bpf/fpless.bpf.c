@@ -12,6 +12,7 @@
 #include <linux/bpf_perf_event.h>
 #include <bpf/bpf_helpers.h>
 
+#include "bpf/blocked.h"
 #include "bpf/heap.h"
 #include "bpf/moment.h"
 #include "bpf/sample.h"
@@ -134,5 +135,21 @@ int on_free_memory(struct bpf_perf_event_data *ctx)
 	if (gate_is_open())
 		alloc_free(ctx);
 	PREEMPTION_ON;
+	return 0;
+}
+
+/* The end of a switch, in the thread that goes on. */
+SEC("raw_tp/sched_exit_tp")
+int sample_switch(void *ctx)
+{
+	sample_block(ctx);
+	return 0;
+}
+
+/* The same place in kernels without that tracepoint: finish_task_switch. */
+SEC("kprobe")
+int sample_switch_kprobe(void *ctx)
+{
+	sample_block(ctx);
 	return 0;
 }

@@ -81,6 +81,17 @@ static __always_inline int is_watched(__u32 tgid, __u64 start_ns)
 	return (config.flags & FPL_CONFIG_ALL) || target_of(tgid, start_ns);
 }
 
+/* Is the process profiled, and has its profiling begun? */
+static __always_inline int is_active_target(__u32 tgid, __u64 start_ns)
+{
+	struct fpl_target *target;
+
+	if (config.flags & FPL_CONFIG_ALL)
+		return 1;
+	target = target_of(tgid, start_ns);
+	return target && (target->flags & FPL_TARGET_ACTIVE);
+}
+
 static __always_inline void life_send(__u32 type, __u32 tgid, __u32 parent, __u64 gen,
 				      __u64 start_ns)
 {

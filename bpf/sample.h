@@ -83,14 +83,9 @@ static __always_inline void record_send(const struct moment *moment, struct task
 /* Is the process to be profiled, and has its profiling begun? */
 static __always_inline int is_active(struct task_struct *task, __u32 tgid, __u64 start_ns)
 {
-	struct fpl_target *target;
-
 	if (config.pid_ns && !tgid && task->pid)
 		return 0; /* not visible in the profiler's PID namespace */
-	if (config.flags & FPL_CONFIG_ALL)
-		return 1;
-	target = target_of(tgid, start_ns);
-	return target && (target->flags & FPL_TARGET_ACTIVE);
+	return is_active_target(tgid, start_ns);
 }
 
 /* The sample lacked room, not a table: a snapshot would have found the table. */

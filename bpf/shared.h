@@ -8,7 +8,7 @@
 
 #include <linux/types.h>
 
-#define FPL_SHARED_VERSION 11u
+#define FPL_SHARED_VERSION 12u
 
 /* Limits that size a map value or bound a loop. Limits that a user may change are options. */
 #define FPL_DEPTH_MAX	     2048u /* user frames of a stack that are kept: --max-depth in all */
@@ -511,10 +511,13 @@ enum fpl_unwind {
 };
 
 struct fpl_config {
-	__u64 seed[3];	 /* of the two hashes of a stack's key and of its check: random per run */
-	__u32 flags;	 /* FPL_CONFIG_* */
-	__u32 unwind;	 /* enum fpl_unwind */
-	__u32 max_depth; /* user frames kept, 1..FPL_DEPTH_MAX */
+	__u64 seed[3];	/* of the two hashes of a stack's key and of its check: random per run */
+	__u64 block_ns; /* of blocked time: a block this long is sampled; of shorter ones one for so
+			   many ns. 0: each is */
+	__u64 block_min_ns, block_max_ns; /* blocks that are wanted */
+	__u32 flags;			  /* FPL_CONFIG_* */
+	__u32 unwind;			  /* enum fpl_unwind */
+	__u32 max_depth;		  /* user frames kept, 1..FPL_DEPTH_MAX */
 	__u32 snapshot_bytes;  /* bytes of stack copied, at most FPL_SNAPSHOT_MAX, and at most
 				  FPL_SNAPSHOT_BLIND if its end is not known; 0: no snapshots */
 	__u32 record_every;    /* send every n-th kernel walk as FPL_RECORD_WALK, with
@@ -532,9 +535,9 @@ struct fpl_config {
 	__u32 nr_sources; /* at most FPL_SOURCES_MAX; above 1, links have the source as cookie */
 	__u32 nr_slots;	  /* slots of each CPU, at most FPL_SLOTS_MAX: 1; 2: uprobes that switch
 			     preemption off use slot 1;   3: uprobes claim slot 1 or 2 */
-	__u32 _pad;
+	__u32 block_states; /* blocked in one of these, bits of the kernel's task_struct.__state */
 };
-_Static_assert(sizeof(struct fpl_config) == 80, "fpl_config is map ABI");
+_Static_assert(sizeof(struct fpl_config) == 104, "fpl_config is map ABI");
 
 /* Constants that a program has in its code where preemption is to be switched off and on. */
 #define FPL_PREEMPTION_OFF 0x66706c5f6f6666ull
@@ -637,6 +640,51 @@ struct fpl_live {
 	__u32 _pad;
 };
 _Static_assert(sizeof(struct fpl_live) == 32, "fpl_live is map ABI");
+
+/* What a thread does. The order of the last three is that of enum fpl_time. */
+enum fpl_thread_state {
+	FPL_THREAD_UNKNOWN, /* it was there when the run began, and nothing has told yet */
+	FPL_THREAD_RUNNING,
+	FPL_THREAD_RUNNABLE, /* it waits for a CPU */
+	FPL_THREAD_BLOCKED,
+	FPL_THREAD_OVER, /* its books are closed */
+};
+
+/* Where the time of a thread goes. */
+enum fpl_time {
+	FPL_TIME_ON_CPU,
+	FPL_TIME_RUNNABLE,
+	FPL_TIME_BLOCKED,
+	FPL_TIME_UNSEEN, /* the kernel did not tell of a switch: it may have been any of these */
+	FPL_TIME_COUNT
+};
+
+/* Value of the task storage `thread_times`: the books of a thread, in ns. */
+struct fpl_thread_times {
+	__u64 since_ns; /* CLOCK_MONOTONIC: all before is in the books */
+	__u64 ns[FPL_TIME_COUNT];
+	__u64 sampled_ns;  /* of the blocked ones: the weights of the samples taken */
+	__u64 unwanted_ns; /* in blocks that are too short, too long or of another state */
+	__u64 carry_ns, first_carry_ns; /* not sampled yet; where it began */
+	__u64 due_ns;			/* the weight of the sample to take when it runs */
+	__u64 blocks;
+	__u32 state; /* enum fpl_thread_state */
+	__u32 sleep; /* the kernel's state that it blocked in */
+};
+_Static_assert(sizeof(struct fpl_thread_times) == 96, "at most 128 bytes for each thread");
+
+/*
+ * Sums of a run: wall = the sum of ns, and
+ * ns[BLOCKED] + first_carry_ns = sampled_ns + unwanted_ns + carried_ns + asleep_ns.
+ */
+struct fpl_times {
+	__u64 ns[FPL_TIME_COUNT];
+	__u64 sampled_ns, unwanted_ns;
+	__u64 carried_ns, first_carry_ns; /* in carries, at the end and at the beginning */
+	__u64 asleep_ns;		  /* in blocks that had not ended when the run did */
+	__u64 blocks, threads;
+	__u64 threads_without; /* the kernel had no memory for their books */
+};
 
 /* Value of the hash maps `targets`, by tgid, and `threads`, by tid. */
 #define FPL_TARGET_ACTIVE  1u /* its samples pass the filter */

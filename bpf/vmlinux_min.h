@@ -77,7 +77,9 @@ struct thread_struct {
 
 struct task_struct {
 	struct thread_struct thread;
+	unsigned int __state;
 	unsigned int flags;
+	int on_cpu;
 	int pid;
 	int tgid;
 	struct mm_struct *mm;
@@ -88,6 +90,18 @@ struct task_struct {
 	struct uprobe_task *utask;
 	__u64 start_boottime; /* ns, CLOCK_BOOTTIME */
 	__u64 self_exec_id;   /* counts the programs the process has executed */
+} KERNEL_TYPE;
+
+/* What an iterator over tasks is given. */
+struct bpf_iter_meta;
+
+struct bpf_iter__task {
+	union {
+		struct bpf_iter_meta *meta;
+	};
+	union {
+		struct task_struct *task; /* NULL: there are no more */
+	};
 } KERNEL_TYPE;
 
 /* task_struct.flags, include/linux/sched.h */

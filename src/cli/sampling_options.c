@@ -718,6 +718,7 @@ void sampling_options_to_engine(const struct sampling_options *options, struct e
 		.command_off_terminal = options->command_off_terminal,
 		.command_stdout_to_stderr = output_options_use_stdout(&options->output),
 		.nr_sources = options->nr_sources,
+		.blocks = options->blocks,
 		.unwind = options->unwind,
 		.hz = options->hz,
 		.max_hz = options->max_hz,

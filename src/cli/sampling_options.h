@@ -32,6 +32,7 @@ struct sampling_options {
 	double max_overhead; /* per cent; 0: no limit */
 	bool user, kernel;   /* which stacks to show */
 	bool idle;
+	struct engine_blocks blocks; /* of SOURCE_BLOCKED */
 	struct event_options events;
 	struct filter_options stacks; /* of what was sampled: what is shown */
 

@@ -11,6 +11,7 @@
 
 #define CLI_VERB_LIST(X)                                                                 \
 	X(profile, "sample on-CPU stacks")                                               \
+	X(offcpu, "show where threads wait, and for how long")                           \
 	X(record, "sample into a recording, for report, script and diff")                \
 	X(top, "show the hottest functions while they run")                              \
 	X(compare, "sample, and judge frame-pointer stacks by CFI stacks")               \

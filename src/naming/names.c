@@ -146,3 +146,36 @@ void names_kernel(const struct names *names, uint64_t addr, size_t idx, struct f
 		.module = symbol.module,
 	};
 }
+
+/* Frames that a tracepoint puts between its place and a program, at most. */
+#define OWN_FRAMES_MAX 8u
+
+static bool calls_programs(const char *name)
+{
+	/* the last one is where a probe stands in for the tracepoint (profile/source_blocked.c) */
+	static const char *const prefixes[] = { "bpf_trace_run", "__bpf_trace_", "__traceiter_",
+						"finish_task_switch" };
+
+	for (size_t i = 0; name && i < ARRAY_SIZE(prefixes); i++)
+		if (!strncmp(name, prefixes[i], strlen(prefixes[i])))
+			return true;
+	return false;
+}
+
+size_t names_nr_own(const struct names *names, const struct profile_stack *stack)
+{
+	const struct profile *profile = names->profile;
+	const struct profile_source *source =
+		profile->nr_sources ? &profile->sources[stack->source] : &profile->source;
+	size_t nr = 0;
+
+	for (size_t i = 0; source->has_own_frames && i < stack->nr_kernel && i < OWN_FRAMES_MAX;
+	     i++) {
+		struct frame_name name;
+
+		names_kernel(names, stack->frames[stack->nr_user + i], i, &name);
+		if (calls_programs(name.symbol))
+			nr = i + 1;
+	}
+	return nr;
+}

@@ -62,6 +62,12 @@ void names_user(const struct names *names, const struct profile_stack *stack, ui
  */
 FPL_MUST_CHECK int names_text(struct names *names, const struct frame_name *name, uint32_t *ret);
 
+/*
+ * How many of the kernel frames of @stack, leaf first, are the profiler's own: the program that
+ * took the sample, and the functions of the tracepoint that called it.
+ */
+size_t names_nr_own(const struct names *names, const struct profile_stack *stack);
+
 /* Name kernel frame @idx, leaf first, at @addr. */
 void names_kernel(const struct names *names, uint64_t addr, size_t idx, struct frame_name *ret);
 

@@ -222,21 +222,24 @@ static int add_kernel(struct recorder *recorder, uint64_t addr, size_t idx, uint
 	return err ? err : add_named(recorder, &frame, &name, ret);
 }
 
-static int add_frames(struct recorder *recorder, const struct profile_stack *stack)
+/* All but the first @nr_own of its kernel frames. */
+static int add_frames(struct recorder *recorder, const struct profile_stack *stack, size_t nr_own)
 {
 	size_t nr_walked = (size_t)stack->nr_user + stack->nr_kernel;
 	size_t nr = nr_walked + stack->nr_fp;
+	uint32_t *to;
 	int err = 0;
 
 	if (vector_reserve(&recorder->frames, nr))
 		return -ENOMEM;
+	to = recorder->frames.list;
 	for (size_t i = 0; !err && i < nr; i++) {
 		bool kernel = i >= stack->nr_user && i < nr_walked;
 
-		err = kernel ? add_kernel(recorder, stack->frames[i], i - stack->nr_user,
-					  &recorder->frames.list[i])
-			     : add_user(recorder, stack, stack->frames[i],
-					&recorder->frames.list[i]);
+		if (kernel && i < stack->nr_user + nr_own)
+			continue;
+		err = kernel ? add_kernel(recorder, stack->frames[i], i - stack->nr_user, to++)
+			     : add_user(recorder, stack, stack->frames[i], to++);
 	}
 	return err;
 }
@@ -278,13 +281,14 @@ static int add_stack(struct recorder *recorder, const struct profile_stack *stac
 		     uint32_t *ret)
 {
 	const struct profile *profile = recorder->names->profile;
+	size_t nr_own = names_nr_own(recorder->names, stack);
 	bool no_user = stack->flags & FPL_SAMPLE_KTHREAD;
 	struct recording_stack key = {
 		.count = stack->count,
 		.weight = stack->weight,
 		.task = stack->start_ns,
 		.nr_user = stack->nr_user,
-		.nr_kernel = stack->nr_kernel,
+		.nr_kernel = (uint16_t)(stack->nr_kernel - nr_own),
 		.nr_fp = stack->nr_fp,
 		.stop = profile->user && !no_user ? stack->stop : RECORDING_NO_STOP,
 		.has = RECORDING_HAS_COMM | RECORDING_HAS_PID,
@@ -321,7 +325,7 @@ static int add_stack(struct recorder *recorder, const struct profile_stack *stac
 		key.class = class;
 	}
 	if (!err)
-		err = add_frames(recorder, stack);
+		err = add_frames(recorder, stack, nr_own);
 	return err ? err
 		   : recording_add_stack(recorder->recording, &key, recorder->frames.list, ret);
 }

@@ -188,9 +188,7 @@ static int enable(struct engine *engine, struct fpl_err *err)
 	engine->start_unix_ns = clock_ns(CLOCK_REALTIME);
 	engine->timeline.start_ns = clock_monotonic_ns();
 
-	kernel_side_open_gate(&engine->kernel);
-
-	int code = 0;
+	int code = kernel_side_open_gate(&engine->kernel, err);
 
 	for (size_t i = 0; !code && i < engine->nr_sources; i++)
 		code = source_enable(&engine->sources[i], err);

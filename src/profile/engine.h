@@ -91,6 +91,19 @@ struct engine_namer {
 	void *ctx;
 };
 
+/* Which blocks of threads are sampled, with a source of SOURCE_BLOCKED. */
+struct engine_blocks {
+	/* Of this length or longer: each; of shorter ones one for so many ns of them. 0: each. */
+	uint64_t period_ns;
+	uint64_t min_ns, max_ns; /* blocks of other lengths are not */
+	uint32_t states;	 /* ENGINE_STATE_*: what threads wait in */
+};
+
+/* As the kernel numbers them: sleeps that a signal ends, sleeps that none does, stopped. */
+#define ENGINE_STATE_S	     1u
+#define ENGINE_STATE_D	     2u
+#define ENGINE_STATE_STOPPED (4u | 8u)
+
 struct engine_options {
 	enum engine_target target;
 	const pid_t *pids; /* borrowed [nr_pids], process (not thread) ids */
@@ -117,6 +130,7 @@ struct engine_options {
 	 * exclude_user and exclude_kernel below, for all. */
 	struct source_spec sources[FPL_SOURCES_MAX];
 	size_t nr_sources; /* 1.. */
+	struct engine_blocks blocks;
 	enum engine_unwind unwind;
 	bool synth;	 /* with rows made from code without CFI; not with ENGINE_UNWIND_CFI */
 	uint64_t hz;	 /* of a clock: samples per second and CPU, 1.. */

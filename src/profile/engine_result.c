@@ -89,6 +89,9 @@ static int close_books(struct engine *engine, struct profile *profile, struct fp
 	profile->books.bpf_runs = kernel_side_run_cnt(&engine->kernel);
 	if (!profile->books.bpf_runs)
 		profile->books.bpf_runs = counters.fired;
+	code = kernel_side_times(&engine->kernel, &profile->times, err);
+	if (code)
+		return code;
 	if (take_stacks(engine, &counters, profile))
 		return fpl_fail(err, -ENOMEM, "stacks: out of memory");
 

@@ -29,16 +29,15 @@ const char *feature_since(enum feature feature)
 	return features[feature].since;
 }
 
-/* Load "return 0" as a program of @type; returns 0 or a negative errno. */
+/* Load "return 0" as a program of @type; returns its descriptor or a negative errno. */
 static int load_smallest(enum bpf_prog_type type)
 {
 	static const struct bpf_insn insns[] = {
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
 		{ .code = BPF_JMP | BPF_EXIT },
 	};
-	AUTO_FD int fd = bpf_prog_load(type, "fpl_probe", "GPL", insns, ARRAY_SIZE(insns), NULL);
 
-	return fd < 0 ? fd : 0;
+	return bpf_prog_load(type, "fpl_probe", "GPL", insns, ARRAY_SIZE(insns), NULL);
 }
 
 /*
@@ -70,7 +69,18 @@ static int probe_helper(enum bpf_func_id id)
 int features_may_load(void)
 {
 	bpf_log_init();
-	return load_smallest(BPF_PROG_TYPE_PERF_EVENT);
+
+	AUTO_FD int fd = load_smallest(BPF_PROG_TYPE_PERF_EVENT);
+
+	return fd < 0 ? fd : 0;
+}
+
+bool features_has_tracepoint(const char *name)
+{
+	AUTO_FD int program = load_smallest(BPF_PROG_TYPE_RAW_TRACEPOINT);
+	AUTO_FD int link = program < 0 ? -1 : bpf_raw_tracepoint_open(name, program);
+
+	return link >= 0;
 }
 
 void features_probe(struct features *ret)

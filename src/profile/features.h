@@ -5,6 +5,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/err.h"
 
 /* X(name, text, version of Linux it came with); the youngest first, for the message that names one
@@ -37,6 +39,10 @@ void features_probe(struct features *ret);
 
 /* Load the smallest program. Returns 0, or the negative errno of the refusal. */
 int features_may_load(void);
+
+/* Can a program be attached to the kernel's tracepoint @name, also to one that tracefs does not
+ * list? Needs the right to load programs. Cost: below 1 ms. */
+bool features_has_tracepoint(const char *name);
 
 /* Say that @feature is missing; returns -EOPNOTSUPP. */
 int feature_fail(struct fpl_err *err, enum feature feature);

@@ -22,6 +22,7 @@
 #include "profile/samplers.h"
 #include "profile/source.h"
 #include "profile/tables.h"
+#include "profile/thread_times.h"
 
 #define RING_BYTES_LEAST (256u << 10) /* a few snapshots */
 
@@ -104,6 +105,10 @@ static void configure(struct fpless_bpf *skel, const struct engine_options *opti
 		.nr_stack_groups = nr_stack_groups(options),
 		.fp_depth = fp_depth(host),
 		.nr_sources = (uint32_t)nr_sources,
+		.block_ns = options->blocks.period_ns,
+		.block_min_ns = options->blocks.min_ns,
+		.block_max_ns = options->blocks.max_ns,
+		.block_states = options->blocks.states,
 	};
 
 	if (getrandom(config.seed, sizeof(config.seed), GRND_NONBLOCK) < 0)
@@ -398,17 +403,24 @@ void kernel_side_set_weight(struct kernel_side *kernel, uint32_t source, uint64_
 			 __ATOMIC_SEQ_CST);
 }
 
-void kernel_side_open_gate(struct kernel_side *kernel)
+int kernel_side_open_gate(struct kernel_side *kernel, struct fpl_err *err)
 {
 	__atomic_store_n(&kernel->skel->bss->gate, 1, __ATOMIC_SEQ_CST);
+	return thread_times_begin(kernel->skel, err);
 }
 
 void kernel_side_close_gate(struct kernel_side *kernel)
 {
 	if (!kernel->skel || !kernel->skel->bss->gate)
 		return;
+	thread_times_stop(kernel->skel);
 	__atomic_store_n(&kernel->skel->bss->gate, 0, __ATOMIC_SEQ_CST);
 	tables_grace();
+}
+
+int kernel_side_times(const struct kernel_side *kernel, struct fpl_times *ret, struct fpl_err *err)
+{
+	return thread_times_close(kernel->skel, ret, err);
 }
 
 int kernel_side_target(struct kernel_side *kernel, uint32_t pid, uint32_t flags,

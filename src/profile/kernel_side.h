@@ -80,8 +80,13 @@ int kernel_side_sampler_fd(const struct kernel_side *kernel, enum sampler sample
 
 /* Samples are taken between these two. Whatever the sources, none is in the making any more when
  * the gate has closed: the books hold still. Closing waits for the programs that run: some ms. */
-void kernel_side_open_gate(struct kernel_side *kernel);
+FPL_MUST_CHECK int kernel_side_open_gate(struct kernel_side *kernel, struct fpl_err *err);
 void kernel_side_close_gate(struct kernel_side *kernel);
+
+/* Behind the closed gate: how long the threads of the targets were what. All zero where no source
+ * asks for it. Errors: -EOPNOTSUPP. */
+FPL_MUST_CHECK int kernel_side_times(const struct kernel_side *kernel, struct fpl_times *ret,
+				     struct fpl_err *err);
 
 /* Let samples of source number @source weigh @weight from here on: while it is not enabled. */
 void kernel_side_set_weight(struct kernel_side *kernel, uint32_t source, uint64_t weight);

@@ -178,11 +178,12 @@ struct profile_source {
 	char name[SOURCE_NAME_MAX]; /* "cpu-clock", "page-faults" */
 	/* Weights are sums of this type, in this unit; "": cpu, nanoseconds. */
 	char type[SOURCE_NAME_MAX], unit[16];
-	uint64_t period;    /* the weight of a sample that was asked for */
-	uint64_t hz;	    /* 0: it is no clock */
-	uint64_t hit_ns;    /* about what it costs whoever comes by; 0: nothing worth telling */
-	bool is_key_signed; /* its value of profile.key is below zero where its highest bit is set
-			     */
+	uint64_t period;     /* the weight of a sample that was asked for */
+	uint64_t hz;	     /* 0: it is no clock */
+	uint64_t hit_ns;     /* about what it costs whoever comes by; 0: nothing worth telling */
+	bool has_own_frames; /* its kernel stacks begin with what took them: names_nr_own() */
+	bool is_key_signed;  /* its value of profile.key is below zero where its highest bit is set
+			      */
 };
 
 static inline bool profile_source_is_clock(const struct profile_source *source)
@@ -233,6 +234,7 @@ struct profile {
 
 	struct profile_books books;
 	struct profile_deep deep;
+	struct fpl_times times; /* of the targets' threads, where a source asks for them; else 0 */
 	struct profile_tables tables;
 	double max_overhead;	     /* per cent; 0: no limit */
 	uint64_t hz_end, hz_changes; /* under that limit */

@@ -26,6 +26,10 @@ static struct bpf_program *program_of(const struct fpless_bpf *skel, enum sample
 		return skel->progs.sample_uprobe;
 	case SAMPLER_ALLOC:
 		return skel->progs.sample_alloc;
+	case SAMPLER_SWITCH:
+		return skel->progs.sample_switch;
+	case SAMPLER_SWITCH_KPROBE:
+		return skel->progs.sample_switch_kprobe;
 	default:
 		return NULL;
 	}
@@ -44,6 +48,12 @@ static bool has_uprobes(const struct source *sources, size_t nr)
 	return is_needed(SAMPLER_UPROBE, sources, nr) || is_needed(SAMPLER_ALLOC, sources, nr);
 }
 
+static bool has_times(const struct source *sources, size_t nr)
+{
+	return is_needed(SAMPLER_SWITCH, sources, nr) ||
+	       is_needed(SAMPLER_SWITCH_KPROBE, sources, nr);
+}
+
 int samplers_prepare(const struct source *sources, size_t nr, struct fpl_err *err)
 {
 	int code;
@@ -52,6 +62,20 @@ int samplers_prepare(const struct source *sources, size_t nr, struct fpl_err *er
 		return 0;
 	code = preemption_find(&preemption, err);
 	return code ? code : preemption_prepare(&preemption, err);
+}
+
+/* The programs that keep the books of threads. */
+static int choose_times(struct fpless_bpf *skel, bool are_kept)
+{
+	int code = bpf_map__set_autocreate(skel->maps.thread_times, are_kept);
+
+	code |= bpf_map__set_autocreate(skel->maps.switched, are_kept);
+	code |= bpf_program__set_autoload(skel->progs.on_switch, are_kept);
+	code |= bpf_program__set_autoload(skel->progs.on_wakeup, are_kept);
+	code |= bpf_program__set_autoload(skel->progs.on_thread, are_kept);
+	code |= bpf_program__set_autoload(skel->progs.on_times_exec, are_kept);
+	code |= bpf_program__set_autoload(skel->progs.each_thread, are_kept);
+	return code;
 }
 
 int samplers_choose(struct fpless_bpf *skel, const struct source *sources, size_t nr)
@@ -69,8 +93,11 @@ int samplers_choose(struct fpless_bpf *skel, const struct source *sources, size_
 	code |= bpf_program__set_autoload(skel->progs.on_free_memory, has_heap);
 	code |= bpf_map__set_autocreate(skel->maps.alloc_calls, has_heap);
 	code |= bpf_map__set_autocreate(skel->maps.live, has_heap);
+	code |= choose_times(skel, has_times(sources, nr));
 	for (size_t i = 0; i < nr; i++)
 		has_record |= sources[i].event != NULL;
+	if (has_times(sources, nr)) /* no switch comes while a program runs, so it needs no claim */
+		nr_slots = 2;
 	if (has_uprobes(sources, nr))
 		nr_slots = preemption_nr_slots(&preemption);
 	skel->rodata->config.nr_slots = nr_slots;
@@ -86,7 +113,9 @@ bool samplers_has(const struct fpless_bpf *skel, const struct bpf_program *progr
 	for (unsigned int i = 0; i < SAMPLER_COUNT; i++)
 		if (program_of(skel, (enum sampler)i) == program)
 			return true;
-	return program == skel->progs.on_alloc || program == skel->progs.on_free_memory;
+	/* an iterator is run, not attached */
+	return program == skel->progs.on_alloc || program == skel->progs.on_free_memory ||
+	       program == skel->progs.each_thread;
 }
 
 int samplers_fd(const struct fpless_bpf *skel, enum sampler sampler)

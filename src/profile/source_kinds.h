@@ -12,3 +12,6 @@ extern const struct source_ops source_tracepoint_ops;
 
 /* A place in programs, or in the kernel, where a breakpoint calls the program. */
 extern const struct source_ops source_probe_ops;
+
+/* Switches between threads: a sample is of the block that the thread comes from. */
+extern const struct source_ops source_blocked_ops;

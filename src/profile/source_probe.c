@@ -20,6 +20,7 @@
 #include "proc/host.h"
 #include "profile/probe_places.h"
 #include "profile/source_kinds.h"
+#include "profile/source_probe.h"
 #include "profile/source_record.h"
 #include "source/probe_fields.h"
 
@@ -152,6 +153,18 @@ static int fail_event(const struct probe *probe, const struct probe_site *site, 
 				name, site->vaddr, probe->file.path, strerror(-code));
 	return fpl_fail(err, code == -EMFILE || code == -ENFILE ? -EMFILE : -EOPNOTSUPP,
 			"%s: perf_event_open: %s", name, strerror(-code));
+}
+
+int source_probe_open_function(const char *name, int cpu)
+{
+	struct probe probe = { .word = { .kind = PROBE_KPROBE } };
+	struct probe_site site = { .kind = PROBE_SITE_CODE };
+	struct device device = { .type = 0 };
+
+	snprintf(probe.word.name, sizeof(probe.word.name), "%s", name);
+	if (read_device(PROBE_KPROBE, &device, NULL))
+		return -ENOENT;
+	return open_event(&device, &probe, &site, -1, cpu);
 }
 
 static int open_place(struct source *source, const struct device *device,

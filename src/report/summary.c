@@ -102,6 +102,23 @@ static void write_cost(FILE *to, const struct profile *profile)
 		(double)profile->rss_peak_bytes / (1 << 20));
 }
 
+/* Where the time of the threads went. */
+static void write_times(FILE *to, const struct profile *profile)
+{
+	const __u64 *ns = profile->times.ns;
+
+	if (!profile->times.threads)
+		return;
+	fprintf(to,
+		"  threads      blocked %.1f s, runnable %.1f s, on a CPU %.1f s, unseen %.1f s\n",
+		(double)ns[FPL_TIME_BLOCKED] / 1e9, (double)ns[FPL_TIME_RUNNABLE] / 1e9,
+		(double)ns[FPL_TIME_ON_CPU] / 1e9, (double)ns[FPL_TIME_UNSEEN] / 1e9);
+	if (profile->times.asleep_ns)
+		fprintf(to,
+			"  asleep       %.1f s of them in waits that had not ended: they have no stack\n",
+			(double)profile->times.asleep_ns / 1e9);
+}
+
 bool summary_tells(const struct summary_unnamed *unnamed)
 {
 	return unnamed->path && share_percent(unnamed->samples, unnamed->of) >= WORTH_A_LINE;
@@ -126,6 +143,7 @@ void summary_write(FILE *to, const struct summary *summary, const struct tally *
 	write_samples(to, summary, tally);
 	summary_write_outputs(to, summary->outputs, summary->nr_outputs);
 	write_cost(to, summary->profile);
+	write_times(to, summary->profile);
 	if (shares(summary->profile, tally))
 		summary_write_unnamed(to, &summary->unnamed);
 }

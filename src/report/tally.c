@@ -230,6 +230,23 @@ static void add_command(struct recording *to, const struct profile *profile)
 		must_set_note(to, "command", text);
 }
 
+/* The books of the threads' time, in ns. */
+static void add_times(const struct fpl_times *times, struct recording *to)
+{
+	must_add_number(to, "times.on_cpu", times->ns[FPL_TIME_ON_CPU]);
+	must_add_number(to, "times.runnable", times->ns[FPL_TIME_RUNNABLE]);
+	must_add_number(to, "times.blocked", times->ns[FPL_TIME_BLOCKED]);
+	must_add_number(to, "times.unseen", times->ns[FPL_TIME_UNSEEN]);
+	must_add_number(to, "times.sampled", times->sampled_ns);
+	must_add_number(to, "times.unwanted", times->unwanted_ns);
+	must_add_number(to, "times.carried", times->carried_ns);
+	must_add_number(to, "times.first_carry", times->first_carry_ns);
+	must_add_number(to, "times.asleep", times->asleep_ns);
+	must_add_number(to, "times.blocks", times->blocks);
+	must_add_number(to, "times.threads", times->threads);
+	must_add_number(to, "times.threads_without", times->threads_without);
+}
+
 void tally_add_numbers(struct recording *to, const struct profile *profile)
 {
 	struct tally tally;
@@ -248,6 +265,8 @@ void tally_add_numbers(struct recording *to, const struct profile *profile)
 	must_add_number(to, "deep.refused", profile->deep.refused);
 	must_add_number(to, "deep.cut", profile->deep.cut);
 	must_add_number(to, "deep.ns", profile->deep.ns);
+	if (profile->times.threads)
+		add_times(&profile->times, to);
 	add_tables(to, &profile->tables);
 	add_no_room(to, profile);
 	must_add_number(to, "maps_bytes", profile->maps_bytes);

@@ -68,6 +68,11 @@ static const struct {
 	{ "ftrace:", "it calls no program" },
 };
 
+struct source_spec source_spec_blocked(void)
+{
+	return (struct source_spec){ .name = "blocked", .class = SOURCE_BLOCKED };
+}
+
 struct source_spec source_spec_of(const struct source_word *word)
 {
 	struct source_spec spec = {

@@ -17,6 +17,7 @@ enum source_class {
 	SOURCE_HARDWARE,   /* events that a counter of the CPU counts; else the same */
 	SOURCE_TRACEPOINT, /* places in the kernel, CATEGORY:NAME; their records have fields */
 	SOURCE_PROBE,	   /* places in programs or the kernel; arguments and results are fields */
+	SOURCE_BLOCKED,	   /* threads that run again; samples weigh the nanoseconds they slept */
 };
 
 #define SOURCE_NAME_MAX 128
@@ -68,5 +69,8 @@ static inline const char *source_event(const struct source_spec *spec)
 {
 	return spec->class == SOURCE_CLOCK ? NULL : spec->name;
 }
+
+/* Blocked time; no word of -e names it. */
+struct source_spec source_spec_blocked(void);
 
 struct source_spec source_spec_of(const struct source_word *word);

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Blocked time as a source. Each thread of a target is on a CPU, runnable or blocked, and its
+ * storage adds up how long: exactly, whatever is done with stacks. A stack is taken when the thread
+ * runs again, in its own context, so what no sample is taken of costs no walk.
+ *
+ * Which blocks are sampled: a block of config.block_ns or more always, and it weighs its length.
+ * Shorter ones are carried in the thread's storage; when the carry passes config.block_ns, the
+ * block that did it is sampled and weighs config.block_ns. The carry begins at a random number, so
+ * each ns of blocked time has the same chance: the sum of weights has no bias.
+ */
+#pragma once
+
+#include "bpf/vmlinux_min.h"
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "bpf/env.h"
+#include "bpf/maps.h"
+#include "bpf/moment.h"
+#include "bpf/process.h"
+#include "bpf/sample.h"
+#include "bpf/slot.h"
+
+/* Values of task_struct.__state, include/linux/sched.h: they have not changed since 6.1. */
+#define STATE_INTERRUPTIBLE   0x1u
+#define STATE_UNINTERRUPTIBLE 0x2u
+#define STATE_DEAD	      0x80u
+#define STATE_NOLOAD	      0x400u /* of an idle kernel thread, beside UNINTERRUPTIBLE */
+
+/* By thread; made for those of targets only (times_begin, on_thread), and looked up elsewhere. */
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct fpl_thread_times);
+} thread_times SEC(".maps");
+
+/* By CPU: is a sample due of the thread that has just been switched to? */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} switched SEC(".maps");
+
+/* The books of threads that have ended, and, once times_take() has run, of all others. */
+struct fpl_times times;
+
+/* What the iterator over all threads is to do: written by userspace before it reads it. */
+__u32 times_are_over;
+/* CLOCK_MONOTONIC, when the gate was closed. */
+__u64 times_end_ns;
+
+static __always_inline struct fpl_thread_times *times_of(struct task_struct *task)
+{
+	return bpf_task_storage_get(&thread_times, task, 0, 0);
+}
+
+/* Begin the books of @task. @state: what it does now. */
+static __always_inline void times_make(struct task_struct *task, __u32 state)
+{
+	struct fpl_thread_times *t;
+	struct fpl_thread_times fresh = {
+		.since_ns = bpf_ktime_get_ns(),
+		.state = state,
+	};
+
+	if (config.block_ns)
+		fresh.carry_ns = ((__u64)bpf_get_prandom_u32() << 32 | bpf_get_prandom_u32()) %
+				 config.block_ns;
+	fresh.first_carry_ns = fresh.carry_ns;
+	t = bpf_task_storage_get(&thread_times, task, &fresh, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!t)
+		__sync_fetch_and_add(&times.threads_without, 1);
+}
+
+/* The thread has been in a state until @now_ns: add that to @kind. */
+static __always_inline __u64 times_add(struct fpl_thread_times *t, __u32 kind, __u64 now_ns)
+{
+	__u64 ns = now_ns > t->since_ns ? now_ns - t->since_ns : 0;
+
+	t->ns[kind & (FPL_TIME_COUNT - 1)] += ns;
+	t->since_ns = now_ns;
+	return ns;
+}
+
+/* The thread's books are closed: add them to those of the run. */
+static __always_inline void times_close(struct fpl_thread_times *t)
+{
+	t->state = FPL_THREAD_OVER;
+#pragma GCC unroll 4
+	for (__u32 i = 0; i < FPL_TIME_COUNT; i++)
+		__sync_fetch_and_add(&times.ns[i], t->ns[i]);
+	__sync_fetch_and_add(&times.sampled_ns, t->sampled_ns);
+	__sync_fetch_and_add(&times.unwanted_ns, t->unwanted_ns);
+	__sync_fetch_and_add(&times.carried_ns, t->carry_ns + t->due_ns);
+	__sync_fetch_and_add(&times.first_carry_ns, t->first_carry_ns);
+	__sync_fetch_and_add(&times.blocks, t->blocks);
+	__sync_fetch_and_add(&times.threads, 1);
+}
+
+/* A block of @ns is over: is a sample due when the thread runs? */
+static __always_inline void block_ended(struct fpl_thread_times *t, __u64 ns)
+{
+	t->blocks++;
+	if (ns < config.block_min_ns || ns > config.block_max_ns ||
+	    !(t->sleep & config.block_states)) {
+		t->unwanted_ns += ns;
+		return;
+	}
+	if (ns >= config.block_ns) {
+		t->due_ns += ns;
+		return;
+	}
+	t->carry_ns += ns;
+	if (t->carry_ns < config.block_ns)
+		return;
+	t->carry_ns -= config.block_ns;
+	t->due_ns += config.block_ns;
+}
+
+/* The thread leaves its CPU, in the kernel's state @state; 0: it would run on. */
+static __always_inline void switched_out(struct fpl_thread_times *t, __u32 state, __u64 now_ns)
+{
+	__u32 was = t->state;
+
+	times_add(t,
+		  was == FPL_THREAD_RUNNING || was == FPL_THREAD_UNKNOWN ? FPL_TIME_ON_CPU
+									 : FPL_TIME_UNSEEN,
+		  now_ns);
+	if (state & STATE_DEAD) {
+		times_close(t);
+		return;
+	}
+	t->state = state ? FPL_THREAD_BLOCKED : FPL_THREAD_RUNNABLE;
+	t->sleep = state;
+}
+
+static __always_inline void switched_in(struct fpl_thread_times *t, __u64 now_ns)
+{
+	__u32 was = t->state;
+
+	times_add(t,
+		  was == FPL_THREAD_RUNNABLE || was == FPL_THREAD_UNKNOWN ? FPL_TIME_RUNNABLE
+									  : FPL_TIME_UNSEEN,
+		  now_ns);
+	t->state = FPL_THREAD_RUNNING;
+}
+
+/*
+ * A switch from @prev to @next. A thread is blocked where it left by itself and its state says so:
+ * the state is read here, because a thread with a pending signal is set running again after the
+ * kernel has read the state that it tells.
+ */
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_switch, int preempt, struct task_struct *prev, struct task_struct *next)
+{
+	__u32 zero = 0, is_due = 0;
+	__u32 *due = bpf_map_lookup_elem(&switched, &zero);
+	struct fpl_thread_times *t;
+	__u64 now_ns;
+
+	if (!gate_is_open() || !due)
+		return 0;
+	now_ns = bpf_ktime_get_ns();
+	t = times_of(prev);
+	if (t && t->state != FPL_THREAD_OVER)
+		switched_out(t, preempt ? 0 : BPF_CORE_READ(prev, __state), now_ns);
+	t = times_of(next);
+	if (t && t->state != FPL_THREAD_OVER) {
+		switched_in(t, now_ns);
+		is_due = t->due_ns != 0;
+	}
+	*due = is_due;
+	return 0;
+}
+
+/* A thread may run again. One that was not asleep is told of, too. */
+SEC("tp_btf/sched_wakeup")
+int BPF_PROG(on_wakeup, struct task_struct *task)
+{
+	struct fpl_thread_times *t;
+
+	if (!gate_is_open())
+		return 0;
+	t = times_of(task);
+	if (!t || (t->state != FPL_THREAD_BLOCKED &&
+		   (t->state != FPL_THREAD_UNKNOWN || BPF_CORE_READ(task, on_cpu))))
+		return 0;
+	if (t->state == FPL_THREAD_UNKNOWN)
+		t->sleep = STATE_INTERRUPTIBLE; /* it slept when the run began, nothing tells how */
+	block_ended(t, times_add(t, FPL_TIME_BLOCKED, bpf_ktime_get_ns()));
+	t->state = FPL_THREAD_RUNNABLE;
+	return 0;
+}
+
+/* A thread of a target, or a child that is to be a target. */
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(on_thread, struct task_struct *parent, struct task_struct *child)
+{
+	struct fpl_target *target;
+
+	if (!gate_is_open() || !times_of(parent))
+		return 0;
+	if (!(config.flags & FPL_CONFIG_ALL) &&
+	    BPF_CORE_READ(parent, tgid) != BPF_CORE_READ(child, tgid)) {
+		target = target_of(tgid_of(parent),
+				   BPF_CORE_READ(parent, group_leader, start_boottime));
+		if (!target || !(target->flags & FPL_TARGET_INHERIT))
+			return 0;
+	}
+	times_make(child, FPL_THREAD_RUNNABLE);
+	return 0;
+}
+
+/* A program begins in a process that is or becomes a target: its one thread may be new to us. */
+SEC("raw_tp/sched_process_exec")
+int on_times_exec(void *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct fpl_target *target = target_of(tgid_of(task), start_of(task));
+
+	if (gate_is_open() && !times_of(task) &&
+	    ((config.flags & FPL_CONFIG_ALL) ||
+	     (target && (target->flags & (FPL_TARGET_ACTIVE | FPL_TARGET_ON_EXEC)))))
+		times_make(task, FPL_THREAD_RUNNING);
+	return 0;
+}
+
+/* Close the books of a thread that lives on. No other program of ours runs any more. */
+static __always_inline void times_take(struct task_struct *task, struct fpl_thread_times *t)
+{
+	__u32 state = t->state, sleep = BPF_CORE_READ(task, __state);
+	__u64 end_ns = times_end_ns;
+
+	if (state == FPL_THREAD_OVER)
+		return;
+	if (state == FPL_THREAD_UNKNOWN) /* in the whole run it has neither slept nor woken up */
+		state = sleep			      ? FPL_THREAD_BLOCKED
+			: BPF_CORE_READ(task, on_cpu) ? FPL_THREAD_RUNNING
+						      : FPL_THREAD_RUNNABLE;
+	if (end_ns > t->since_ns && state == FPL_THREAD_BLOCKED)
+		__sync_fetch_and_add(&times.asleep_ns, end_ns - t->since_ns);
+	if (end_ns > t->since_ns)
+		times_add(t, state - FPL_THREAD_RUNNING, end_ns);
+	times_close(t);
+}
+
+/* Begin, or close, the books of a thread that is there. */
+SEC("iter/task")
+int each_thread(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct fpl_thread_times *t;
+
+	if (!task)
+		return 0;
+	if (times_are_over) {
+		t = times_of(task);
+		if (t)
+			times_take(task, t);
+		return 0;
+	}
+	if (BPF_CORE_READ(task, pid) &&
+	    is_active_target(tgid_of(task), BPF_CORE_READ(task, group_leader, start_boottime)))
+		times_make(task, FPL_THREAD_UNKNOWN);
+	return 0;
+}
+
+/* The thread that was switched to goes on: sample the block that it comes from, where one is due.
+ */
+static __always_inline void sample_block(void *ctx)
+{
+	struct moment moment = { .ctx = ctx, .is_alloc = 1 };
+	struct fpl_thread_times *t;
+	struct fpl_scratch *s;
+	__u32 zero = 0;
+	__u32 *due = bpf_map_lookup_elem(&switched, &zero);
+
+	if (!due || !*due || !gate_is_open())
+		return;
+	*due = 0;
+	t = times_of(bpf_get_current_task_btf());
+	if (!t || !t->due_ns)
+		return;
+	moment.slot = slot_take();
+	s = moment.slot ? slot_scratch(moment.slot) : 0;
+	if (s) {
+		s->alloc.weight = t->due_ns;
+		s->alloc.objects = 1;
+	}
+	t->sampled_ns += t->due_ns;
+	t->due_ns = 0;
+	if (!moment.slot)
+		return;
+	sample_at(&moment);
+	slot_give_back(moment.slot);
+}

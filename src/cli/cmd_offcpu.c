@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fpless offcpu: where threads wait, and for how long. */
+#include <argp.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "cli/cli.h"
+#include "cli/parse.h"
+#include "cli/sampling_options.h"
+#include "cli/sampling_run.h"
+#include "cli/stack_options.h"
+#include "cli/verbs.h"
+
+/* Shorter blocks are sampled one for so many ns of them. */
+#define PERIOD_NS (10 * NS_PER_MS)
+
+enum { KEY_STATE = 0x500, KEY_EXACT };
+
+static const struct argp_option options_list[] = {
+	FIRST_HEADING("Which waits:"),
+	{ "min-block-time", 'm', "US", 0, "Only waits of this many microseconds or more", 0 },
+	{ "max-block-time", 'M', "US", 0, "Only waits of this many microseconds or less", 0 },
+	{ "state", KEY_STATE, "S|D|T|all", 0,
+	  "Only waits in this state: S, that a signal ends; D, that none does, as for a disk; T, stopped; all three (default: S and D)",
+	  0 },
+	{ "exact", KEY_EXACT, NULL, 0,
+	  "Take a stack of every wait (default: of each of 10 ms or more; of shorter ones a stack for each 10 ms of them)",
+	  0 },
+	{ 0 }
+};
+
+static const struct argp_child children[] = {
+	{ .argp = &sampling_argp }, { .argp = &event_argp }, { .argp = &stack_argp }, { 0 }
+};
+
+/* End the process with one line and CLI_EXIT_USAGE. */
+#define refuse(state, ...) argp_failure(state, CLI_EXIT_USAGE, 0, __VA_ARGS__)
+
+static void parse_us(char key, const char *arg, uint64_t *ret_ns, struct argp_state *state)
+{
+	uint64_t us = 0;
+
+	if (!parse_number(arg, 0, 86400000000, &us))
+		refuse(state, "-%c %s: expected microseconds, at most a day", key, arg);
+	*ret_ns = us * 1000;
+}
+
+static void parse_state(const char *arg, struct engine_blocks *blocks, struct argp_state *state)
+{
+	static const struct {
+		const char *word;
+		uint32_t states;
+	} words[] = {
+		{ "S", ENGINE_STATE_S },
+		{ "D", ENGINE_STATE_D },
+		{ "T", ENGINE_STATE_STOPPED },
+		{ "all", ENGINE_STATE_S | ENGINE_STATE_D | ENGINE_STATE_STOPPED },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+		if (strcmp(arg, words[i].word) != 0)
+			continue;
+		blocks->states = words[i].states;
+		return;
+	}
+	refuse(state, "--state %s: expected S, D, T or all", arg);
+}
+
+/* What other sources take. */
+static void check(const struct sampling_options *options, struct argp_state *state)
+{
+	const struct source_spec *source = &options->sources[0];
+
+	if (options->nr_sources != 1 || source->class != SOURCE_BLOCKED)
+		refuse(state, "-e: offcpu samples waits: fpless profile samples events");
+	if (source->period)
+		refuse(state, "-c: waits are sampled by their length: --exact takes all");
+	if (options->blocks.max_ns < options->blocks.min_ns)
+		refuse(state, "-M: below -m: no wait is both");
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct sampling_options *options = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = state->child_inputs[1] = state->child_inputs[2] = options;
+		options->sources[0] = source_spec_blocked();
+		options->blocks = (struct engine_blocks){
+			.period_ns = PERIOD_NS,
+			.max_ns = UINT64_MAX,
+			.states = ENGINE_STATE_S | ENGINE_STATE_D,
+		};
+		return 0;
+	case 'm':
+		parse_us('m', arg, &options->blocks.min_ns, state);
+		return 0;
+	case 'M':
+		parse_us('M', arg, &options->blocks.max_ns, state);
+		return 0;
+	case KEY_STATE:
+		parse_state(arg, &options->blocks, state);
+		return 0;
+	case KEY_EXACT:
+		options->blocks.period_ns = 0;
+		return 0;
+	case ARGP_KEY_SUCCESS:
+		check(options, state);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+const struct argp offcpu_argp = {
+	.options = options_list,
+	.parser = parse_option,
+	.children = children,
+	.args_doc = "[SECONDS] [[--] COMMAND [ARG...]]",
+	.doc = "Show where threads wait, and for how long: whole stacks, user and kernel, weighed by the time that each wait took.\v"
+	       "Of waits that have not ended when the run does there is no stack: the closing report says how long they are. Without -f and -o the functions and stacks that waited longest are printed.\n\n"
+	       "Exit status: 0 ok, 1 usage, 2 cannot run here, 3 target gone or no samples, 4 --strict, 6 output could not be written; otherwise COMMAND's.",
+};
+
+int cmd_offcpu(int argc, char **argv)
+{
+	CLEANUP(sampling_options_fini) struct sampling_options options;
+
+	sampling_options_init(&options);
+	return sampling_main(argc, argv, &offcpu_argp, &options, &options,
+			     &(struct sampling_verb){ 0 });
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "profile/features.h"
+#include "profile/source_kinds.h"
+#include "profile/source_probe.h"
+#include "profile/source_record.h"
+
+/* At the end of a switch, in the thread that goes on: since 6.16. */
+#define TRACEPOINT "sched_exit_tp"
+
+/* The function there, as compilers name it. */
+static const char *const functions[] = { "finish_task_switch.isra.0", "finish_task_switch" };
+
+/* Source.own. */
+struct blocked {
+	int event; /* owned: the probe in the kernel; -1: it has the tracepoint */
+	int link;  /* owned: BPF link; -1: none */
+};
+
+static int open_probe(struct blocked *blocked, int cpu, struct fpl_err *err)
+{
+	int code = -ENOENT;
+
+	for (size_t i = 0; i < ARRAY_SIZE(functions) && code < 0; i++)
+		code = source_probe_open_function(functions[i], cpu);
+	if (code < 0)
+		return fpl_fail(err, -EOPNOTSUPP,
+				"blocked time: this kernel has neither the tracepoint " TRACEPOINT
+				" (Linux 6.16) nor kprobes on %s: %s",
+				functions[1], strerror(-code));
+	blocked->event = code;
+	return 0;
+}
+
+static int blocked_open(struct source *source, const struct engine_options *options,
+			struct fpl_err *err)
+{
+	const struct source_spec *spec = source_asked(source, options);
+	struct blocked *blocked = calloc(1, sizeof(*blocked));
+	struct profile_source *what = &source->what;
+	int code;
+
+	source->own = blocked;
+	if (!blocked)
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", spec->name);
+	blocked->event = blocked->link = -1;
+	code = source_record_check_cpus(spec, options, err);
+	if (!code && !features_has_tracepoint(TRACEPOINT))
+		code = open_probe(blocked, source->cpus.cpus[0], err);
+	if (code)
+		return code;
+	source->sampler = blocked->event < 0 ? SAMPLER_SWITCH : SAMPLER_SWITCH_KPROBE;
+	what->has_own_frames = true;
+	source->nr_sampled = source->cpus.nr;
+	memcpy(what->name, spec->name, sizeof(what->name));
+	memcpy(what->type, spec->name, sizeof(what->type));
+	memcpy(what->unit, "nanoseconds", sizeof("nanoseconds"));
+	what->period = source->period = 1; /* a sample weighs what was waited */
+	return 0;
+}
+
+static int blocked_attach(struct source *source, int prog_fd, struct fpl_err *err)
+{
+	struct blocked *blocked = source->own;
+
+	blocked->link = blocked->event < 0
+				? bpf_raw_tracepoint_open(TRACEPOINT, prog_fd)
+				: bpf_link_create(prog_fd, blocked->event, BPF_PERF_EVENT, NULL);
+	return blocked->link < 0 ? fpl_fail(err, -EOPNOTSUPP, "%s: attach: %s", source->what.name,
+					    strerror(errno))
+				 : 0;
+}
+
+static void blocked_close(struct source *source)
+{
+	struct blocked *blocked = source->own;
+
+	if (!blocked)
+		return;
+	cleanup_fd(&blocked->link);
+	cleanup_fd(&blocked->event);
+	free(blocked);
+}
+
+const struct source_ops source_blocked_ops = {
+	.open = blocked_open,
+	.attach = blocked_attach,
+	.close = blocked_close,
+};

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How long the threads of the targets were on a CPU, runnable and blocked: the books that programs
+ * of the kernel side keep by thread (bpf/blocked.h), begun and closed for those that are there when
+ * the run begins and ends.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "bpf/shared.h"
+
+struct fpless_bpf;
+
+/* Were the programs loaded that keep the books? */
+bool thread_times_are_kept(const struct fpless_bpf *skel);
+
+/*
+ * Begin the books of all threads of the targets. From the gate's opening on, others begin with the
+ * thread. Errors: -EOPNOTSUPP. Cost: 0.3 us for each thread of the machine.
+ */
+FPL_MUST_CHECK int thread_times_begin(const struct fpless_bpf *skel, struct fpl_err *err);
+
+/* The gate is about to close. */
+void thread_times_stop(const struct fpless_bpf *skel);
+
+/* Close the books of the threads that live on: no program runs any more. Writes *ret, all zero
+ * where no books were kept. */
+FPL_MUST_CHECK int thread_times_close(const struct fpless_bpf *skel, struct fpl_times *ret,
+				      struct fpl_err *err);
