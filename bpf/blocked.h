@@ -30,7 +30,8 @@
 #define STATE_DEAD	      0x80u
 #define STATE_NOLOAD	      0x400u /* of an idle kernel thread, beside UNINTERRUPTIBLE */
 
-/* By thread; made for those of targets only (times_begin, on_thread), and looked up elsewhere. */
+/* By thread; made for those of targets only (each_thread, on_thread, on_times_exec), and looked up
+ * elsewhere. */
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -46,13 +47,8 @@ struct {
 	__type(value, __u32);
 } switched SEC(".maps");
 
-/* The books of threads that have ended, and, once times_take() has run, of all others. */
+/* The books of threads that have ended, and, once sleeper.h has closed them, of all others. */
 struct fpl_times times;
-
-/* What the iterator over all threads is to do: written by userspace before it reads it. */
-__u32 times_are_over;
-/* CLOCK_MONOTONIC, when the gate was closed. */
-__u64 times_end_ns;
 
 static __always_inline struct fpl_thread_times *times_of(struct task_struct *task)
 {
@@ -107,7 +103,7 @@ static __always_inline void block_ended(struct fpl_thread_times *t, __u64 ns)
 {
 	t->blocks++;
 	if (ns < config.block_min_ns || ns > config.block_max_ns ||
-	    !(t->sleep & config.block_states)) {
+	    !(t->sleep & config.block_states) || (t->sleep & STATE_NOLOAD)) {
 		t->unwanted_ns += ns;
 		return;
 	}
@@ -227,46 +223,6 @@ int on_times_exec(void *ctx)
 	    ((config.flags & FPL_CONFIG_ALL) ||
 	     (target && (target->flags & (FPL_TARGET_ACTIVE | FPL_TARGET_ON_EXEC)))))
 		times_make(task, FPL_THREAD_RUNNING);
-	return 0;
-}
-
-/* Close the books of a thread that lives on. No other program of ours runs any more. */
-static __always_inline void times_take(struct task_struct *task, struct fpl_thread_times *t)
-{
-	__u32 state = t->state, sleep = BPF_CORE_READ(task, __state);
-	__u64 end_ns = times_end_ns;
-
-	if (state == FPL_THREAD_OVER)
-		return;
-	if (state == FPL_THREAD_UNKNOWN) /* in the whole run it has neither slept nor woken up */
-		state = sleep			      ? FPL_THREAD_BLOCKED
-			: BPF_CORE_READ(task, on_cpu) ? FPL_THREAD_RUNNING
-						      : FPL_THREAD_RUNNABLE;
-	if (end_ns > t->since_ns && state == FPL_THREAD_BLOCKED)
-		__sync_fetch_and_add(&times.asleep_ns, end_ns - t->since_ns);
-	if (end_ns > t->since_ns)
-		times_add(t, state - FPL_THREAD_RUNNING, end_ns);
-	times_close(t);
-}
-
-/* Begin, or close, the books of a thread that is there. */
-SEC("iter/task")
-int each_thread(struct bpf_iter__task *ctx)
-{
-	struct task_struct *task = ctx->task;
-	struct fpl_thread_times *t;
-
-	if (!task)
-		return 0;
-	if (times_are_over) {
-		t = times_of(task);
-		if (t)
-			times_take(task, t);
-		return 0;
-	}
-	if (BPF_CORE_READ(task, pid) &&
-	    is_active_target(tgid_of(task), BPF_CORE_READ(task, group_leader, start_boottime)))
-		times_make(task, FPL_THREAD_UNKNOWN);
 	return 0;
 }
 

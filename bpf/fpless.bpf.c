@@ -16,6 +16,7 @@
 #include "bpf/heap.h"
 #include "bpf/moment.h"
 #include "bpf/sample.h"
+#include "bpf/sleeper.h"
 #include "bpf/slot.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

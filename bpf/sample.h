@@ -34,18 +34,15 @@ static __always_inline void kernel_stack(const struct moment *moment, struct fpl
 	s->sample.nr_kernel = size > 0 ? (__u16)(size / 8) : 0;
 }
 
-static __always_inline void sample_begin(struct fpl_scratch *s, const struct moment *moment,
+/* Without any stack yet. */
+static __always_inline void sample_clear(struct fpl_scratch *s, __u32 slot, __u32 source,
 					 __u64 start_ns, __u64 pid_tgid)
 {
 	struct fpl_sample *sample = &s->sample;
 
-	sample->header.time_ns = moment->now_ns;
 	sample->gen = 0;
 	sample->start_ns = start_ns;
-	sample->weight = moment->is_alloc ? s->alloc.weight
-			 : moment->event  ? event_weight(moment)
-					  : source_weight(moment->source);
-	sample->objects = moment->is_alloc ? s->alloc.objects : 0;
+	sample->objects = 0;
 	sample->tgid = pid_tgid >> 32;
 	sample->tid = (__u32)pid_tgid;
 	sample->cpu = bpf_get_smp_processor_id();
@@ -56,9 +53,23 @@ static __always_inline void sample_begin(struct fpl_scratch *s, const struct mom
 	sample->flags = 0;
 	sample->nr_fp = 0;
 	sample->elided = 0;
-	sample->source = (__u16)moment->source;
+	sample->source = (__u16)source;
 	sample->nr_key = 0;
-	s->slot = moment->slot;
+	s->slot = slot;
+}
+
+static __always_inline void sample_begin(struct fpl_scratch *s, const struct moment *moment,
+					 __u64 start_ns, __u64 pid_tgid)
+{
+	struct fpl_sample *sample = &s->sample;
+
+	sample_clear(s, moment->slot, moment->source, start_ns, pid_tgid);
+	sample->header.time_ns = moment->now_ns;
+	sample->weight = moment->is_alloc ? s->alloc.weight
+			 : moment->event  ? event_weight(moment)
+					  : source_weight(moment->source);
+	if (moment->is_alloc)
+		sample->objects = s->alloc.objects;
 	bpf_get_current_comm(sample->comm, sizeof(sample->comm));
 	if (config.flags & FPL_CONFIG_BY_CGROUP)
 		sample->cgroup = bpf_get_current_cgroup_id();

@@ -641,7 +641,7 @@ struct fpl_live {
 };
 _Static_assert(sizeof(struct fpl_live) == 32, "fpl_live is map ABI");
 
-/* What a thread does. The order of the last three is that of enum fpl_time. */
+/* States of a thread. The order of the last three is that of enum fpl_time. */
 enum fpl_thread_state {
 	FPL_THREAD_UNKNOWN, /* it was there when the run began, and nothing has told yet */
 	FPL_THREAD_RUNNING,
@@ -650,7 +650,7 @@ enum fpl_thread_state {
 	FPL_THREAD_OVER, /* its books are closed */
 };
 
-/* Where the time of a thread goes. */
+/* Kinds of time in the books of a thread. */
 enum fpl_time {
 	FPL_TIME_ON_CPU,
 	FPL_TIME_RUNNABLE,

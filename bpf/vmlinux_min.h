@@ -79,7 +79,7 @@ struct task_struct {
 	struct thread_struct thread;
 	unsigned int __state;
 	unsigned int flags;
-	int on_cpu;
+	__u8 on_cpu; /* 0 or 1; an int before 7.x, of which this is the lowest byte */
 	int pid;
 	int tgid;
 	struct mm_struct *mm;
@@ -89,11 +89,19 @@ struct task_struct {
 	struct pid *thread_pid;
 	struct uprobe_task *utask;
 	__u64 start_boottime; /* ns, CLOCK_BOOTTIME */
-	__u64 self_exec_id;   /* counts the programs the process has executed */
+	char comm[16];
+	unsigned long nvcsw, nivcsw; /* switches away from it: by itself, and others */
+	__u64 self_exec_id;	     /* counts the programs the process has executed */
 } KERNEL_TYPE;
 
-/* What an iterator over tasks is given. */
-struct bpf_iter_meta;
+/* The context of an iterator over tasks. */
+struct seq_file;
+
+struct bpf_iter_meta {
+	union {
+		struct seq_file *seq;
+	};
+} KERNEL_TYPE;
 
 struct bpf_iter__task {
 	union {

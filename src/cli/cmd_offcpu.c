@@ -67,7 +67,7 @@ static void parse_state(const char *arg, struct engine_blocks *blocks, struct ar
 	refuse(state, "--state %s: expected S, D, T or all", arg);
 }
 
-/* What other sources take. */
+/* Refuse what other sources take. */
 static void check(const struct sampling_options *options, struct argp_state *state)
 {
 	const struct source_spec *source = &options->sources[0];
@@ -120,7 +120,7 @@ const struct argp offcpu_argp = {
 	.children = children,
 	.args_doc = "[SECONDS] [[--] COMMAND [ARG...]]",
 	.doc = "Show where threads wait, and for how long: whole stacks, user and kernel, weighed by the time that each wait took.\v"
-	       "Of waits that have not ended when the run does there is no stack: the closing report says how long they are. Without -f and -o the functions and stacks that waited longest are printed.\n\n"
+	       "Threads that sleep throughout the run are there, too. Without -f and -o the functions and stacks that waited longest are printed.\n\n"
 	       "Exit status: 0 ok, 1 usage, 2 cannot run here, 3 target gone or no samples, 4 --strict, 6 output could not be written; otherwise COMMAND's.",
 };
 

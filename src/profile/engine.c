@@ -43,7 +43,8 @@
 #define DRAIN_MANY 256u
 /* Longest time between two drains: 1/4 of the ring is 10,000 stacks. */
 #define DRAIN_PERIOD_MS	   100
-#define LISTEN_PERIOD_MS   50 /* with a listener */
+#define LISTEN_PERIOD_MS   50	/* with a listener */
+#define SLEEPERS_WAIT_MS   2000 /* for a table, while many copies of stacks wait for one */
 #define CHECK_PERIOD_NS	   (500 * NS_PER_MS)
 #define COUNT_PERIOD_NS	   (2000 * NS_PER_MS) /* counting costs about 1 ms */
 #define TABLES_TIMEOUT_MS  10000	      /* for those still being compiled when the run ends */
@@ -396,6 +397,20 @@ static void finish_lookups(struct engine *engine)
 	tracker_end_lookups(&engine->tracker);
 }
 
+/* Takes in the samples of threads that still sleep: some at a time, since a copy of the stack comes
+ * with each. */
+static void take_sleepers(void *ctx)
+{
+	struct engine *engine = ctx;
+	struct pollfd wait = { .fd = compiler_fd(engine->tables.compiler), .events = POLLIN };
+
+	drain(engine, true);
+	while (engine->replayer.waiting_bytes > REPLAYER_WAITING_MIN / 2 &&
+	       compiler_nr_open(engine->tables.compiler) && poll(&wait, 1, SLEEPERS_WAIT_MS) > 0)
+		if (tables_collect(&engine->tables))
+			replayer_retry(&engine->replayer);
+}
+
 /* Applies all that came, and waits for the tables the last snapshots need. */
 static void finish(struct engine *engine)
 {
@@ -442,6 +457,8 @@ static int run(struct engine *engine, struct profile *ret, struct fpl_err *err)
 		source_disable(&engine->sources[i]);
 	engine->disabled_ns = clock_monotonic_ns();
 	kernel_side_close_gate(&engine->kernel);
+	if (!code)
+		code = kernel_side_close_times(&engine->kernel, take_sleepers, engine, err);
 	if (code)
 		return code;
 	finish(engine);

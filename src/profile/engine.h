@@ -93,7 +93,8 @@ struct engine_namer {
 
 /* Which blocks of threads are sampled, with a source of SOURCE_BLOCKED. */
 struct engine_blocks {
-	/* Of this length or longer: each; of shorter ones one for so many ns of them. 0: each. */
+	/* Each block of this length or longer is sampled; of shorter ones one for so many ns of
+	 * them. 0: each is. */
 	uint64_t period_ns;
 	uint64_t min_ns, max_ns; /* blocks of other lengths are not */
 	uint32_t states;	 /* ENGINE_STATE_*: what threads wait in */

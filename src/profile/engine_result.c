@@ -89,9 +89,7 @@ static int close_books(struct engine *engine, struct profile *profile, struct fp
 	profile->books.bpf_runs = kernel_side_run_cnt(&engine->kernel);
 	if (!profile->books.bpf_runs)
 		profile->books.bpf_runs = counters.fired;
-	code = kernel_side_times(&engine->kernel, &profile->times, err);
-	if (code)
-		return code;
+	profile->times = kernel_side_times(&engine->kernel);
 	if (take_stacks(engine, &counters, profile))
 		return fpl_fail(err, -ENOMEM, "stacks: out of memory");
 

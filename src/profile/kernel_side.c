@@ -418,9 +418,15 @@ void kernel_side_close_gate(struct kernel_side *kernel)
 	tables_grace();
 }
 
-int kernel_side_times(const struct kernel_side *kernel, struct fpl_times *ret, struct fpl_err *err)
+int kernel_side_close_times(struct kernel_side *kernel, void (*pause)(void *ctx), void *ctx,
+			    struct fpl_err *err)
 {
-	return thread_times_close(kernel->skel, ret, err);
+	return thread_times_close(kernel->skel, pause, ctx, err);
+}
+
+struct fpl_times kernel_side_times(const struct kernel_side *kernel)
+{
+	return thread_times_sums(kernel->skel);
 }
 
 int kernel_side_target(struct kernel_side *kernel, uint32_t pid, uint32_t flags,

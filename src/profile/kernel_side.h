@@ -83,10 +83,10 @@ int kernel_side_sampler_fd(const struct kernel_side *kernel, enum sampler sample
 FPL_MUST_CHECK int kernel_side_open_gate(struct kernel_side *kernel, struct fpl_err *err);
 void kernel_side_close_gate(struct kernel_side *kernel);
 
-/* Behind the closed gate: how long the threads of the targets were what. All zero where no source
- * asks for it. Errors: -EOPNOTSUPP. */
-FPL_MUST_CHECK int kernel_side_times(const struct kernel_side *kernel, struct fpl_times *ret,
-				     struct fpl_err *err);
+/* Behind the closed gate: as thread_times_close, and what the books say. */
+FPL_MUST_CHECK int kernel_side_close_times(struct kernel_side *kernel, void (*pause)(void *ctx),
+					   void *ctx, struct fpl_err *err);
+struct fpl_times kernel_side_times(const struct kernel_side *kernel);
 
 /* Let samples of source number @source weigh @weight from here on: while it is not enabled. */
 void kernel_side_set_weight(struct kernel_side *kernel, uint32_t source, uint64_t weight);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What other sources need of probes. */
+/* Probes in the kernel for other sources. */
 #pragma once
 
 /*

@@ -25,7 +25,13 @@ FPL_MUST_CHECK int thread_times_begin(const struct fpless_bpf *skel, struct fpl_
 /* The gate is about to close. */
 void thread_times_stop(const struct fpless_bpf *skel);
 
-/* Close the books of the threads that live on: no program runs any more. Writes *ret, all zero
- * where no books were kept. */
-FPL_MUST_CHECK int thread_times_close(const struct fpless_bpf *skel, struct fpl_times *ret,
-				      struct fpl_err *err);
+/*
+ * Close the books of the threads that live on: no program runs any more. Those that still sleep are
+ * sampled into the ring; @pause is called for each few of them, to make room there. Errors:
+ * -EOPNOTSUPP. Cost: 10 us for each thread that is sampled.
+ */
+FPL_MUST_CHECK int thread_times_close(const struct fpless_bpf *skel, void (*pause)(void *ctx),
+				      void *ctx, struct fpl_err *err);
+
+/* The books, all zero where none were kept. */
+struct fpl_times thread_times_sums(const struct fpless_bpf *skel);

@@ -102,7 +102,7 @@ static void write_cost(FILE *to, const struct profile *profile)
 		(double)profile->rss_peak_bytes / (1 << 20));
 }
 
-/* Where the time of the threads went. */
+/* Write the sums of the threads' time. */
 static void write_times(FILE *to, const struct profile *profile)
 {
 	const __u64 *ns = profile->times.ns;
@@ -115,7 +115,7 @@ static void write_times(FILE *to, const struct profile *profile)
 		(double)ns[FPL_TIME_ON_CPU] / 1e9, (double)ns[FPL_TIME_UNSEEN] / 1e9);
 	if (profile->times.asleep_ns)
 		fprintf(to,
-			"  asleep       %.1f s of them in waits that had not ended: they have no stack\n",
+			"  asleep       %.1f s of that in waits that have not ended: no stack with --cgroup\n",
 			(double)profile->times.asleep_ns / 1e9);
 }
 

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Threads that are there when a run begins or ends: an iterator visits them all. At the end those
+ * that still sleep are sampled, too: registers, kernel stack and a copy of the user stack are read
+ * from outside, without stopping the thread, and userspace walks the copy. The gate is closed then,
+ * and the iterator runs in one thread, so it has the memory of all slots to itself.
+ */
+#pragma once
+
+#include "bpf/vmlinux_min.h"
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+#include "bpf/blocked.h"
+#include "bpf/env.h"
+#include "bpf/sample.h"
+#include "bpf/snapshot.h"
+
+/* The iterator closes books; else it begins them. Written by userspace before it reads it. */
+__u32 times_are_over;
+/* CLOCK_MONOTONIC, when the gate was closed. */
+__u64 times_end_ns;
+
+/* Pages of stack that are copied: nothing tells where the stack ends. */
+#define SLEEPER_PAGES (FPL_SNAPSHOT_MAX / FPL_STACK_PAGE)
+
+/* Copy the stack from @addr on to @to + @off, until a page is not mapped. Returns the bytes. */
+static __noinline __u32 sleeper_copy(struct task_struct *task, struct fpl_snapshot *to, __u64 off,
+				     __u64 addr)
+{
+	__u32 size = 0;
+
+	for (__u32 i = 0; i < SLEEPER_PAGES; i++) {
+		__u64 at = off + size;
+		__u64 part = i ? FPL_STACK_PAGE : FPL_STACK_PAGE - (addr & (FPL_STACK_PAGE - 1));
+
+		LOOKUP_OPAQUE(at);
+		LOOKUP_OPAQUE(part);
+		if (at > sizeof(to->bytes) - FPL_STACK_PAGE || part > FPL_STACK_PAGE ||
+		    bpf_copy_from_user_task(to->bytes + at, (__u32)part,
+					    (const void *)(addr + size), task, 0))
+			break;
+		size += (__u32)part;
+	}
+	return size;
+}
+
+/* Put the sample, which has kernel frames alone, registers and stack together in @to. Returns the
+ * size of the record; 0: no byte of the stack could be read. */
+static __noinline __u64 sleeper_fill(struct task_struct *task, struct fpl_scratch *s,
+				     struct fpl_snapshot *to)
+{
+	__u64 regs_off = sizeof(s->sample) + 8ull * s->sample.nr_kernel;
+	__u64 off = regs_off + sizeof(s->regs) + sizeof(to->hole) + sizeof(to->shared);
+	__u64 addr = (s->walk.reg[ARCH_SP] & ~7ull) - ARCH_RED_ZONE;
+	__u32 size;
+
+	keep_regs(s);
+	size = sleeper_copy(task, to, off, addr);
+	if (!size)
+		return 0;
+	s->regs.stack_addr = addr;
+	s->regs.stack_size = size;
+	s->regs.missing = 0;
+	s->regs._pad[0] = s->regs._pad[1] = 0;
+	to->hole = (struct fpl_hole){ 0 };
+	to->shared = (struct fpl_shared){ .slot = s->slot };
+	to->id = 0; /* no other one may share bytes with it */
+	bpf_probe_read_kernel(to->bytes, sizeof(s->sample), &s->sample);
+	frames_copy(to, sizeof(s->sample), s, 0, s->sample.nr_kernel, FPL_KERNEL_DEPTH_MAX);
+	LOOKUP_OPAQUE(regs_off);
+	if (regs_off > sizeof(s->sample) + 8 * FPL_FRAMES_MAX)
+		return 0;
+	bpf_probe_read_kernel(to->bytes + regs_off, sizeof(s->regs), &s->regs);
+	regs_off += sizeof(s->regs);
+	bpf_probe_read_kernel(to->bytes + regs_off, sizeof(to->hole), &to->hole);
+	regs_off += sizeof(to->hole);
+	bpf_probe_read_kernel(to->bytes + regs_off, sizeof(to->shared), &to->shared);
+	return off + size;
+}
+
+/* How often the thread has left a CPU; -1: it is on one. */
+static __always_inline __u64 switches_of(struct task_struct *task)
+{
+	if (BPF_CORE_READ(task, on_cpu))
+		return -1ull;
+	return BPF_CORE_READ(task, nvcsw) + BPF_CORE_READ(task, nivcsw);
+}
+
+/* Send the sample with a copy of the stack. Returns 0, or non-zero: count it as it is. */
+static __noinline long sleeper_send(struct task_struct *task, struct fpl_scratch *s, __u64 switches)
+{
+	struct fpl_snapshot *to = snapshot_of(s->slot, 0);
+	struct fpl_sample *sample;
+	__u64 size = to ? sleeper_fill(task, s, to) : 0;
+
+	LOOKUP_OPAQUE(size);
+	if (!to || !size || size > sizeof(to->bytes))
+		return -1;
+	sample = (struct fpl_sample *)to->bytes;
+	sample->header.type = FPL_RECORD_SNAPSHOT;
+	sample->header.size = (__u32)size;
+	sample->id = new_stack_id();
+	sample->count = 1;
+	/* it has run meanwhile: registers and stack may be of different moments */
+	if (switches_of(task) != switches)
+		return -1;
+	return bpf_ringbuf_output(&ring, to->bytes, size, BPF_RB_FORCE_WAKEUP);
+}
+
+/* Find the image of the process and the registers of its thread. Returns 0 where there is no user
+ * stack to copy: the sample's stop says why. */
+static __always_inline int sleeper_regs(struct task_struct *task, struct fpl_scratch *s)
+{
+	__u64 mm = mm_of(task), cs;
+	__u32 tgid = s->sample.tgid;
+	struct fpl_proc *proc;
+
+	if (!mm || !(config.flags & FPL_CONFIG_USER))
+		return 0;
+	proc = bpf_map_lookup_elem(&procs, &tgid);
+	if (!proc)
+		proc = proc_make(s, mm);
+	s->sample.stop = FPL_STOP_EXECING;
+	if (proc && proc->mm != mm)
+		return 0;
+	s->sample.gen = proc ? proc->gen : 0;
+	s->sample.stop = FPL_STOP_NO_USER_REGS;
+	s->walk.exact = 1;
+	s->walk.origin = FPL_ORIGIN_CFI;
+	cs = stored_regs(task, s, 0);
+	if (!cs)
+		return 0;
+	s->sample.stop = arch_is_compat32(cs) ? FPL_STOP_COMPAT32 : FPL_STOP_NO_TABLE;
+	return s->sample.stop == FPL_STOP_NO_TABLE;
+}
+
+/* Sample the wait that the thread is in. */
+static __noinline void sleeper_sample(struct task_struct *task, __u64 weight)
+{
+	__u32 slot = SLOT_FIRST_OF_TASKS;
+	struct fpl_scratch *s = slot_scratch(slot);
+	struct fpl_counters *count = bpf_map_lookup_elem(&counters, &slot);
+	__u64 switches = switches_of(task);
+	long size;
+
+	if (!s || !count)
+		return;
+	count->fired++;
+	sample_clear(s, slot, 0, BPF_CORE_READ(task, group_leader, start_boottime),
+		     (__u64)tgid_of(task) << 32 | tid_of(task));
+	s->sample.header.time_ns = times_end_ns;
+	s->sample.weight = weight;
+	s->sample.objects = 1;
+	bpf_probe_read_kernel(s->sample.comm, sizeof(s->sample.comm), &task->comm);
+	s->sample.flags = FPL_SAMPLE_KERNEL | (mm_of(task) ? 0 : FPL_SAMPLE_KTHREAD);
+	if (config.flags & FPL_CONFIG_KERNEL) {
+		size = bpf_get_task_stack(task, s->frames, FPL_KERNEL_DEPTH_MAX * 8, 0);
+		s->sample.nr_kernel = size > 0 ? (__u16)(size / 8) : 0;
+	}
+	if (s->sample.nr_kernel > FPL_KERNEL_DEPTH_MAX)
+		s->sample.nr_kernel = 0;
+	count->frames += s->sample.nr_kernel;
+	if (switches != -1ull && sleeper_regs(task, s) && !sleeper_send(task, s, switches)) {
+		count->snapshots++;
+		return;
+	}
+	if (s->sample.stop == FPL_STOP_NO_TABLE)
+		s->sample.stop = FPL_STOP_NO_USER_REGS;
+	sample_count(s, count);
+}
+
+/* Does the thread pass the filters of is_wanted()? One by name is judged when the stack arrives. */
+static __always_inline int is_sleeper_wanted(struct task_struct *task)
+{
+	if ((config.flags & FPL_CONFIG_THREADS) &&
+	    !thread_of(tid_of(task), BPF_CORE_READ(task, start_boottime)))
+		return 0;
+	if ((config.flags & FPL_CONFIG_UID) && BPF_CORE_READ(task, cred, euid.val) != config.uid)
+		return 0;
+	return !(config.flags & FPL_CONFIG_CGROUP); /* that helper knows the current task alone */
+}
+
+/* Close the books of a thread that lives on. Returns whether it was sampled. */
+static __always_inline int times_take(struct task_struct *task, struct fpl_thread_times *t)
+{
+	__u32 state = t->state, sleep = BPF_CORE_READ(task, __state);
+	__u64 end_ns = times_end_ns, ns = 0, due_ns = 0;
+
+	if (state == FPL_THREAD_OVER)
+		return 0;
+	if (state == FPL_THREAD_UNKNOWN) { /* in the whole run it has neither slept nor woken up */
+		state = sleep			      ? FPL_THREAD_BLOCKED
+			: BPF_CORE_READ(task, on_cpu) ? FPL_THREAD_RUNNING
+						      : FPL_THREAD_RUNNABLE;
+		t->sleep = sleep;
+	}
+	if (end_ns > t->since_ns)
+		ns = times_add(t, state - FPL_THREAD_RUNNING, end_ns);
+	if (state == FPL_THREAD_BLOCKED && is_sleeper_wanted(task)) {
+		block_ended(t, ns);
+		due_ns = t->due_ns;
+		t->sampled_ns += due_ns;
+		t->due_ns = 0;
+	} else if (state == FPL_THREAD_BLOCKED) {
+		__sync_fetch_and_add(&times.asleep_ns, ns);
+	}
+	times_close(t);
+	if (due_ns)
+		sleeper_sample(task, due_ns);
+	return due_ns != 0;
+}
+
+/* Begin, or close, the books of a thread that is there. Each sampled one is told to the reader, so
+ * that a short read hands back control before the ring is full. */
+SEC("iter.s/task")
+int each_thread(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct fpl_thread_times *t;
+	__u64 one = 1;
+
+	if (!task)
+		return 0;
+	if (times_are_over) {
+		t = times_of(task);
+		if (t && times_take(task, t))
+			bpf_seq_write(ctx->meta->seq, &one, sizeof(one));
+		return 0;
+	}
+	if (BPF_CORE_READ(task, pid) &&
+	    is_active_target(tgid_of(task), BPF_CORE_READ(task, group_leader, start_boottime)))
+		times_make(task, FPL_THREAD_UNKNOWN);
+	return 0;
+}
