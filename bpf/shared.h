@@ -504,6 +504,8 @@ struct fpl_life {
 #define FPL_CONFIG_NO_USER_MODE	  8192u
 #define FPL_CONFIG_NO_KERNEL_MODE 16384u
 
+#define FPL_CONFIG_STACKS 32768u /* sample each thread once, at the end, but those on a CPU */
+
 enum fpl_unwind {
 	FPL_UNWIND_AUTO, /* CFI; frame-pointer steps where CFI is missing */
 	FPL_UNWIND_CFI,	 /* CFI only */

@@ -198,7 +198,9 @@ static __always_inline int times_take(struct task_struct *task, struct fpl_threa
 	}
 	if (end_ns > t->since_ns)
 		ns = times_add(t, state - FPL_THREAD_RUNNING, end_ns);
-	if (state == FPL_THREAD_BLOCKED && is_sleeper_wanted(task)) {
+	if (config.flags & FPL_CONFIG_STACKS) {
+		due_ns = state != FPL_THREAD_RUNNING && is_sleeper_wanted(task);
+	} else if (state == FPL_THREAD_BLOCKED && is_sleeper_wanted(task)) {
 		block_ended(t, ns);
 		due_ns = t->due_ns;
 		t->sampled_ns += due_ns;

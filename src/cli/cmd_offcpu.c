@@ -31,7 +31,7 @@ static const struct argp_option options_list[] = {
 };
 
 static const struct argp_child children[] = {
-	{ .argp = &sampling_argp }, { .argp = &event_argp }, { .argp = &stack_argp }, { 0 }
+	{ .argp = &sampling_argp }, { .argp = &event_argp }, { .argp = &stack_filter_argp }, { 0 }
 };
 
 /* End the process with one line and CLI_EXIT_USAGE. */

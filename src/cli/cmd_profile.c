@@ -11,7 +11,7 @@
 
 static const struct argp_child children[] = { { .argp = &sampling_argp },
 					      { .argp = &event_argp },
-					      { .argp = &stack_argp },
+					      { .argp = &stack_filter_argp },
 					      { .argp = &page_code_argp },
 					      { 0 } };
 

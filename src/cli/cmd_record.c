@@ -11,9 +11,10 @@
 #include "cli/stack_options.h"
 #include "cli/verbs.h"
 
-static const struct argp_child children[] = {
-	{ .argp = &sampling_argp }, { .argp = &stack_argp }, { .argp = &page_code_argp }, { 0 }
-};
+static const struct argp_child children[] = { { .argp = &sampling_argp },
+					      { .argp = &stack_filter_argp },
+					      { .argp = &page_code_argp },
+					      { 0 } };
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {

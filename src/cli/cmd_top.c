@@ -183,7 +183,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_child children[] = { { .argp = &sampling_argp },
-					      { .argp = &stack_argp },
+					      { .argp = &stack_filter_argp },
 					      { 0 } };
 
 const struct argp top_argp = {

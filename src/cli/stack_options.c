@@ -44,4 +44,4 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
-const struct argp stack_argp = { .options = options_list, .parser = parse_option };
+const struct argp stack_filter_argp = { .options = options_list, .parser = parse_option };

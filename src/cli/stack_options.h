@@ -6,4 +6,4 @@
 
 /* Argp of these options; its input is the struct sampling_options they are part of. An invalid
  * option ends the process with CLI_EXIT_USAGE and one line. */
-extern const struct argp stack_argp;
+extern const struct argp stack_filter_argp;

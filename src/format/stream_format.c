@@ -107,17 +107,9 @@ static void put_frame(FILE *to, const struct recording *recording,
 	putc('\n', to);
 }
 
-static void put_block(FILE *to, const struct recording *recording,
-		      const struct recording_stack *stack, uint64_t unix_ns)
+void stream_format_frames(FILE *to, const struct recording *recording,
+			  const struct recording_stack *stack)
 {
-	put_time(to, unix_ns);
-	fputs(" COMM: ", to);
-	put_safe(to, recording_string(recording, stack->comm), "");
-	fprintf(to, " (pid=%u tid=%u) @ CPU %u", stack->pid, stack->tid, stack->cpu);
-	if (recording->nr_sources)
-		fprintf(to, " EVENT: %s",
-			recording_string(recording, sources_event(recording, stack)));
-	putc('\n', to);
 	if (stack->nr_kernel)
 		fputs("  Kernel:\n", to);
 	for (size_t i = 0; i < stack->nr_kernel; i++)
@@ -130,6 +122,20 @@ static void put_block(FILE *to, const struct recording *recording,
 	if (stack->stop != RECORDING_NO_STOP && stack->stop != FPL_STOP_OUTERMOST)
 		fprintf(to, "    incomplete: %s: %s\n", stop_key((enum fpl_stop)stack->stop),
 			stop_text(stack->stop));
+}
+
+static void put_block(FILE *to, const struct recording *recording,
+		      const struct recording_stack *stack, uint64_t unix_ns)
+{
+	put_time(to, unix_ns);
+	fputs(" COMM: ", to);
+	put_safe(to, recording_string(recording, stack->comm), "");
+	fprintf(to, " (pid=%u tid=%u) @ CPU %u", stack->pid, stack->tid, stack->cpu);
+	if (recording->nr_sources)
+		fprintf(to, " EVENT: %s",
+			recording_string(recording, sources_event(recording, stack)));
+	putc('\n', to);
+	stream_format_frames(to, recording, stack);
 	putc('\n', to);
 }
 

@@ -20,6 +20,11 @@ enum stream_format { STREAM_FORMAT_LIST(X) STREAM_FORMAT_COUNT };
 /* Write the text before the first sample; nothing in most formats. */
 void stream_format_head(FILE *to, enum stream_format format, bool has_several);
 
+/* The frames of @stack, a line each, leaf first: those of the kernel, those of the user, and why
+ * the walk ended where it is not complete. */
+void stream_format_frames(FILE *to, const struct recording *recording,
+			  const struct recording_stack *stack);
+
 /* A sample of @stack, which has tid and cpu, taken at @unix_ns. */
 void stream_format_sample(FILE *to, enum stream_format format, const struct recording *recording,
 			  const struct recording_stack *stack, uint64_t unix_ns);
