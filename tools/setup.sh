@@ -12,12 +12,12 @@ build='
 	protobuf-c-compiler scdoc zlib1g-dev
 '
 test='
-	bash-completion binutils chromium clang-format-16 clang-tidy-16 debhelper esbuild fish fuse3 groff-base
+	bash-completion binutils chromium clang-format-16 clang-tidy-16 debhelper elfutils esbuild fish fuse3 groff-base
 	libclang-rt-16-dev libcmocka-dev libdebuginfod1 libfuse3-dev libxml2-utils lintian linux-perf lld-16 luajit lz4 man-db mandoc menhir mmdebstrap
 	openssl perl python3 qemu-system-x86 sbcl util-linux xz-utils zsh zstd
 '
 bench='
-	coreutils dav1d elfutils ffmpeg gawk gdb golang-go
+	coreutils dav1d ffmpeg gawk gdb golang-go
 	libc6-dbg libopenblas0-pthread libstdc++6-12-dbg make nodejs openjdk-17-jdk-headless
 	pari-gp postgresql python3-numpy python3.11-dbg sqlite3 valgrind-dbg
 '

@@ -281,14 +281,14 @@ static int describe_event(struct kernel_side *kernel, uint32_t source,
 	return 0;
 }
 
-/* All but the samplers: those are for the sources. */
+/* All that are loaded but the samplers: those are for the sources. */
 static int attach_life(struct kernel_side *kernel, struct fpl_err *err)
 {
 	struct bpf_program *program;
 
 	bpf_object__for_each_program(program, kernel->skel->obj)
 	{
-		if (samplers_has(kernel->skel, program))
+		if (samplers_has(kernel->skel, program) || !bpf_program__autoload(program))
 			continue;
 
 		struct bpf_link *link = bpf_program__attach(program);

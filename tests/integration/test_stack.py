@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""fpless stack: each thread's stack equals that of eu-stack, which stops the process for it. Arguments: FPLESS FIXTURES."""
+
+import collections
+import re
+import subprocess
+import time
+import unittest
+
+from fpless_run import TIMEOUT_S
+from root_case import FPLESS, RootCase, die_with_the_tests, main
+
+FRAME = re.compile(r"^ +\d+ 0x([0-9a-f]{16}) ", re.MULTILINE)
+EU_FRAME = re.compile(r"^#\d+ +0x([0-9a-f]+)", re.MULTILINE)
+THREADS = 40
+
+PROGRAMS = {
+    "python3": ["python3", "-c", "import time\ntime.sleep(100)"],
+    "threads": ["python3", "-c", """
+import threading, time
+def inner(): time.sleep(100)
+def outer(): inner()
+for i in range(%d): threading.Thread(target=outer if i %% 2 else inner, daemon=True).start()
+time.sleep(100)""" % THREADS],
+    "perl": ["perl", "-e", "sub inner { sleep 100 } sub outer { inner() } outer()"],
+    "select": ["perl", "-e", "select(undef, undef, undef, 100)"],
+    "child": ["sh", "-c", "sleep 100; true"],
+    "pipe": ["cat"],
+}
+
+
+def state(pid, tid):
+    with open(f"/proc/{pid}/task/{tid}/stat", encoding="ascii", errors="replace") as file:
+        return file.read().rpartition(") ")[2][0]
+
+
+def eu_stacks(pid):
+    """Of each thread, where the code of its frames lies in its page: that is the same in the file and in memory."""
+    text = subprocess.run(["eu-stack", "-p", str(pid)], capture_output=True, text=True, timeout=TIMEOUT_S, check=False).stdout
+    return [tuple(int(pc, 16) & 0xFFF for pc in EU_FRAME.findall(part)) for part in text.split("TID ")[1:]]
+
+
+class Stack(RootCase):
+    def stack(self, *args, status=0):
+        run = subprocess.run([FPLESS, "stack", *map(str, args)], capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+        self.assertEqual(run.returncode, status, run.stderr)
+        return run
+
+    def begin(self, name):
+        """A program, once all its threads sleep and go on sleeping."""
+        process = subprocess.Popen(PROGRAMS[name], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                                   preexec_fn=die_with_the_tests)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        self.addCleanup(process.stdin.close)
+        until, before = time.monotonic() + TIMEOUT_S, None
+        while time.monotonic() < until:
+            stacks = eu_stacks(process.pid)
+            if stacks and stacks == before and (name != "threads" or len(stacks) == THREADS + 1):
+                return process.pid
+            before = stacks
+            time.sleep(0.05)
+        self.fail(f"{name} does not come to rest")
+
+    def blocks(self, text):
+        """[(threads, pages of the pcs of the user frames)]"""
+        found = []
+        for block in text.strip().split("\n\n"):
+            head, user = block.split("\n", 1)[0], block.partition("  Userspace:\n")[2]
+            found.append((int(re.search(r": (\d+) threads?$", head)[1]),
+                          tuple(int(pc, 16) & 0xFFF for pc in FRAME.findall(user))))
+        return found
+
+    def test_stacks_equal_those_of_eu_stack(self):
+        for name in PROGRAMS:
+            with self.subTest(name):
+                pid = self.begin(name)
+                got = [frames for nr, frames in self.blocks(self.stack(pid).stdout) for _ in range(nr)]
+                self.assertEqual(sorted(got), sorted(eu_stacks(pid)))
+
+    def test_equal_stacks_are_printed_once(self):
+        pid = self.begin("threads")
+        blocks = self.blocks(self.stack("-U", pid).stdout)
+        counts = collections.Counter(eu_stacks(pid))
+        self.assertEqual(sorted(nr for nr, _ in blocks), sorted(counts.values()))
+        self.assertLess(len(blocks), THREADS)
+
+    def test_a_thread_alone(self):
+        pid = self.begin("threads")
+        self.assertEqual([nr for nr, _ in self.blocks(self.stack("-t", pid).stdout)], [1])
+
+    def test_the_machine_has_all_sleepers(self):
+        pids = [self.begin("perl"), self.begin("pipe")]
+        text = self.stack("-a").stdout
+        for pid in pids:
+            self.assertEqual(text.count(f"(pid {pid}): 1 thread\n"), 1)
+
+    def test_nothing_is_stopped_or_traced(self):
+        """The process counts its signals and the stops of its child by itself: none come."""
+        pid = self.begin("perl")
+
+        def look():
+            with open(f"/proc/{pid}/status", encoding="ascii") as file:
+                lines = dict(line.split(":\t", 1) for line in file.read().splitlines() if ":\t" in line)
+            return [lines[key] for key in ("TracerPid", "SigQ", "ShdPnd", "voluntary_ctxt_switches",
+                                           "nonvoluntary_ctxt_switches")]
+
+        before = look()
+        self.stack(pid)
+        self.assertEqual(look(), before)  # it has not even run
+        self.assertEqual(state(pid, pid), "S")
+
+    def test_threads_on_a_cpu_are_counted(self):
+        process = subprocess.Popen(["perl", "-e", "1 while 1"], preexec_fn=die_with_the_tests)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        run = subprocess.run([FPLESS, "stack", str(process.pid)], capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+        # it runs, or has been preempted for a moment: then its stack is there
+        if "1 of 1 threads were on a CPU" in run.stderr:
+            self.assertEqual(run.returncode, 3)
+            self.assertEqual(run.stdout, "")
+        else:
+            self.assertEqual([nr for nr, _ in self.blocks(run.stdout)], [1])
+
+    def test_errors(self):
+        self.assertIn("whose stacks", self.stack(status=1).stderr)
+        self.assertIn("'x': expected process ids", self.stack("x", status=1).stderr)
+        self.assertIn("-a excludes", self.stack("-a", 1, status=1).stderr)
+        self.stack(4194303, status=3)
+
+
+if __name__ == "__main__":
+    main()
