@@ -121,6 +121,9 @@ static __always_inline void alloc_read(struct alloc_call *call, struct bpf_perf_
 	case FPL_ALLOC_ALIGNED:
 		call->size = ctx->regs.rsi;
 		break;
+	case FPL_ALLOC_AGAIN_COUNT:
+		call->size = ctx->regs.rsi * ctx->regs.rdx;
+		break;
 	case FPL_ALLOC_STORED:
 		call->result = ctx->regs.rdi;
 		call->size = ctx->regs.rdx;
@@ -169,7 +172,7 @@ static __noinline int alloc_enter(struct bpf_perf_event_data *ctx, __u32 slot)
 	call->is_sampled = call->points || (!call->size && asked->stride == 1);
 	call->has_old = 0;
 	/* before the function frees it: another thread may have the address before it returns */
-	if (kind == FPL_ALLOC_AGAIN) {
+	if (kind == FPL_ALLOC_AGAIN || kind == FPL_ALLOC_AGAIN_COUNT) {
 		call->old_addr = ctx->regs.rdi;
 		call->has_old = live_take(call->old_addr, &call->old);
 	}

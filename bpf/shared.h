@@ -621,11 +621,12 @@ _Static_assert(sizeof(struct fpl_source) == 1448, "fpl_source is map ABI");
 
 /* Kinds of probed functions: bits 8 to 15 of a link's cookie, whose lower ones are the source. */
 enum fpl_alloc {
-	FPL_ALLOC_SIZE,	   /* malloc(size) */
-	FPL_ALLOC_COUNT,   /* calloc(count, size) */
-	FPL_ALLOC_AGAIN,   /* realloc(addr, size) */
-	FPL_ALLOC_ALIGNED, /* aligned_alloc(alignment, size), memalign */
-	FPL_ALLOC_STORED,  /* posix_memalign(&addr, alignment, size), which returns an errno */
+	FPL_ALLOC_SIZE,	       /* malloc(size) */
+	FPL_ALLOC_COUNT,       /* calloc(count, size) */
+	FPL_ALLOC_AGAIN,       /* realloc(addr, size) */
+	FPL_ALLOC_ALIGNED,     /* aligned_alloc(alignment, size), memalign */
+	FPL_ALLOC_STORED,      /* posix_memalign(&addr, alignment, size), which returns an errno */
+	FPL_ALLOC_AGAIN_COUNT, /* reallocarray(addr, count, size) */
 };
 
 /* Key and value of the hash map `live`: a sampled allocation that was not freed. */

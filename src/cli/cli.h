@@ -25,6 +25,7 @@ int cmd_compare(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_events(int argc, char **argv);
+int cmd_heap(int argc, char **argv);
 int cmd_offcpu(int argc, char **argv);
 int cmd_profile(int argc, char **argv);
 int cmd_record(int argc, char **argv);

@@ -602,6 +602,29 @@ static void check_all(struct parsing *parsing, struct argp_state *state)
 		refuse(state, "--chart: needs --timeline, which keeps the time of each sample");
 }
 
+/* Refuse what is about events where the verb has a source of its own. */
+static void check_own_source(int key, const struct sampling_options *options,
+			     struct argp_state *state)
+{
+	static const struct {
+		int key;
+		const char *option;
+	} refused[] = {
+		{ 'e', "-e" },
+		{ 'F', "-F" },
+		{ 'c', "-c" },
+		{ KEY_FILTER, "--filter" },
+		{ KEY_WEIGHT, "--weight" },
+		{ KEY_UNIT, "--unit" },
+		{ KEY_MAX_OVERHEAD, "--max-overhead" },
+	};
+
+	for (size_t i = 0; options->own_source && i < ARRAY_SIZE(refused); i++)
+		if (refused[i].key == key)
+			refuse(state, "%s: this verb samples %s: fpless profile takes it",
+			       refused[i].option, options->own_source);
+}
+
 /* Parse an option whose argument is a word with a check of its own. False: @key is another one. */
 static bool parse_word_option(int key, char *arg, struct parsing *parsing, struct argp_state *state)
 {
@@ -668,6 +691,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
 		return 0;
 	default:
+		check_own_source(key, parsing->options, state);
 		return parse_flag(key, parsing) || parse_word_option(key, arg, parsing, state) ||
 				       parse_number_option(key, arg, parsing->options, state) ||
 				       parse_size_option(key, arg, parsing->options, state)
@@ -745,6 +769,7 @@ void sampling_options_to_engine(const struct sampling_options *options, struct e
 		.record_path = options->record_path,
 		.record_every = options->record_every,
 		.compare = options->compare,
+		.heap = options->heap,
 	};
 	memcpy(ret->sources, options->sources, sizeof(ret->sources));
 	target_options_to_engine(&options->target, options->command, ret);

@@ -22,6 +22,9 @@ struct sampling_options {
 	struct target_options target;
 	char **command; /* borrowed from argv, NULL-terminated; NULL: none */
 
+	/* The verb has a source of its own, by this name: -e, -F and what they take are refused;
+	 * NULL: it has not. */
+	const char *own_source;
 	struct source_spec sources[FPL_SOURCES_MAX];
 	size_t nr_sources;    /* 1.. */
 	VECTOR(char *) words; /* owned: the arguments of -e, which sources borrow from */
@@ -50,6 +53,7 @@ struct sampling_options {
 	const char *record_path;	      /* borrowed; walks are recorded into it; NULL: none */
 	uint32_t record_every;
 	bool keep_command;	   /* it goes on after the run */
+	struct engine_heap heap;   /* what is shown of allocations */
 	bool compare;		   /* walk twice */
 	bool command_off_terminal; /* as of engine_options */
 

@@ -15,6 +15,7 @@
 	X(stack, "print the stack of each thread, without stopping it")                  \
 	X(record, "sample into a recording, for report, script and diff")                \
 	X(top, "show the hottest functions while they run")                              \
+	X(heap, "show which stacks allocate memory, and which of it is not freed")       \
 	X(compare, "sample, and judge frame-pointer stacks by CFI stacks")               \
 	X(report, "read recordings, add them up, filter them, write them in any format") \
 	X(annotate, "show where in a function its samples are, by line and instruction") \

@@ -133,12 +133,9 @@ static void read_weight_unit(struct reading *reading, json_object *meta)
 	struct recording *to = reading->recording;
 
 	to->weight_unit = jsonl_interned(reading, meta, "weight_unit");
-	if (!strcmp(recording_string(to, to->weight_unit), "nanoseconds")) {
-		/* of a clock its stacks have "weight_ns", and of what else weighs a time "weight"
-		 */
-		if (!json_object_object_get_ex(meta, "period", NULL))
-			to->weight_unit = 0;
-	} else if (sample_unit_ns(recording_string(to, to->weight_unit)))
+	if (!strcmp(recording_string(to, to->weight_unit), "nanoseconds"))
+		to->weight_unit = 0;
+	else if (sample_unit_ns(recording_string(to, to->weight_unit)))
 		reading_fail(reading, "a weight is a time in other than nanoseconds");
 }
 
@@ -289,6 +286,24 @@ static void add_stack(struct reading *reading, struct recording_stack *stack)
 	reading_stack(reading, stack);
 }
 
+/* All of them or none: a stack of allocations has all. It is the one added last. */
+static void read_heap(struct reading *reading, json_object *object)
+{
+	struct recording_heap heap;
+
+	if (!json_object_object_get(object, "alloc_space"))
+		return;
+	heap = (struct recording_heap){
+		.alloc_objects = jsonl_number(reading, object, "alloc_objects", INT64_MAX),
+		.alloc_space = jsonl_number(reading, object, "alloc_space", INT64_MAX),
+		.inuse_objects = jsonl_number(reading, object, "inuse_objects", INT64_MAX),
+		.inuse_space = jsonl_number(reading, object, "inuse_space", INT64_MAX),
+	};
+	if (!reading->error)
+		must_add_heap(reading->recording, (uint32_t)reading->recording->nr_stacks - 1,
+			      &heap);
+}
+
 static void read_stack(struct jsonl *jsonl, json_object *object)
 {
 	struct reading *reading = jsonl->reading;
@@ -309,6 +324,7 @@ static void read_stack(struct jsonl *jsonl, json_object *object)
 	if (jsonl->samples.left)
 		reading_fail(reading, "a stack behind the samples in time");
 	add_stack(reading, &stack);
+	read_heap(reading, object);
 }
 
 static void read_books(struct reading *reading, json_object *object)

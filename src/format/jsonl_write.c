@@ -113,6 +113,18 @@ static void write_frames(struct json *json, const char *key, const struct writer
 	json_close(json, ']');
 }
 
+static void write_heap(struct json *json, const struct recording *recording,
+		       const struct recording_stack *stack)
+{
+	const struct recording_heap heap =
+		recording_heap_of(recording, (size_t)(stack - recording->stacks));
+
+	json_number(json, "alloc_objects", heap.alloc_objects);
+	json_number(json, "alloc_space", heap.alloc_space);
+	json_number(json, "inuse_objects", heap.inuse_objects);
+	json_number(json, "inuse_space", heap.inuse_space);
+}
+
 static void write_stack(const struct writer *writer, const struct recording_stack *stack)
 {
 	size_t nr_walked = (size_t)stack->nr_user + stack->nr_kernel;
@@ -122,6 +134,8 @@ static void write_stack(const struct writer *writer, const struct recording_stac
 	json_string(&json, "type", "stack");
 	json_number(&json, "count", stack->count);
 	json_number(&json, weight_key(writer->recording), stack->weight);
+	if (writer->recording->has_heap)
+		write_heap(&json, writer->recording, stack);
 	frame_json_write_task(&json, writer->recording, stack);
 	if (stack->task && stack->task < RECORDING_TASK_READ)
 		json_number(&json, "process_start_ns", stack->task);

@@ -15,6 +15,7 @@
 #include "recording/must_add.h"
 #include "recording/sample_type.h"
 #include "recording/sources.h"
+#include "view/measure.h"
 
 /* The comments, as they are found. */
 struct comments {
@@ -113,6 +114,29 @@ static void set_type(struct pprof_fields *fields, Pprof__ValueType *ret, const c
 	ret->unit = pprof_fields_word(fields, unit);
 }
 
+/* In place of the types that say count and weight; the one that is shown is preferred. */
+static void set_heap_types(struct pprof_fields *fields, Pprof__Profile *profile,
+			   Pprof__ValueType **types)
+{
+	static const char *const words[PPROF_HEAP_TYPES][2] = {
+#define X(name, unit) { #name, unit },
+		PPROF_HEAP_LIST(X)
+#undef X
+	};
+	struct measure measure;
+	size_t shown = PPROF_HEAP_TYPES - 1;
+
+	measure_init(fields->recording, &measure);
+	for (size_t i = 0; i < PPROF_HEAP_TYPES; i++) {
+		set_type(fields, types[i], words[i][0], words[i][1]);
+		if (!strcmp(measure.type, words[i][0]))
+			shown = i;
+	}
+	profile->n_sample_type = PPROF_HEAP_TYPES;
+	profile->period_type = types[1];
+	profile->default_sample_type = types[shown]->type;
+}
+
 void pprof_meta_write(struct pprof_fields *fields, bool weighed)
 {
 	const struct recording *recording = fields->recording;
@@ -122,7 +146,7 @@ void pprof_meta_write(struct pprof_fields *fields, bool weighed)
 	Pprof__Profile profile = PPROF__PROFILE__INIT;
 	unsigned shown;
 
-	for (size_t i = 0; i <= sources_nr(recording); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
 		types[i] = &all[i];
 	if (sample_type_is_samples(recording))
 		set_type(fields, &all[0], "samples", "count");
@@ -150,6 +174,8 @@ void pprof_meta_write(struct pprof_fields *fields, bool weighed)
 	profile.default_sample_type = types[shown]->type;
 	profile.n_comment = comments.texts.nr;
 	profile.comment = comments.texts.list;
+	if (recording->has_heap)
+		set_heap_types(fields, &profile, types);
 	pprof_fields_message(fields, 0, &profile.base);
 	vector_fini(&comments.texts);
 }

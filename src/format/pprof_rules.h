@@ -52,6 +52,15 @@ enum pprof_label { PPROF_LABEL_LIST(X) PPROF_LABEL_COUNT };
 		RECORDING_HAS_KEY, "key"                                              \
 	}
 
+/* The sample types of allocations, in the order of Go and tcmalloc. X(field of recording_heap,
+ * unit) */
+#define PPROF_HEAP_LIST(X)        \
+	X(alloc_objects, "count") \
+	X(alloc_space, "bytes")   \
+	X(inuse_objects, "count") \
+	X(inuse_space, "bytes")
+#define PPROF_HEAP_TYPES 4u
+
 /* Is a location kernel code, as far as its mapping's name (NULL: none) and its address tell? */
 bool pprof_is_kernel(const char *mapping, uint64_t address);
 

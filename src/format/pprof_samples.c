@@ -296,9 +296,9 @@ static void add_event(struct pprof_samples *samples, const struct said *said, ui
 		must_add_event(recording, &event);
 }
 
-/* The sample whose labels are in @stack and @said, and whose walks are @walk and @fp. */
-static void add_stack(struct pprof_samples *samples, struct recording_stack *stack,
-		      const struct said *said, struct walk *walk, struct walk *fp)
+/* Add the sample whose labels are in @stack and @said, and whose walks are @walk and @fp. */
+static uint32_t add_stack(struct pprof_samples *samples, struct recording_stack *stack,
+			  const struct said *said, struct walk *walk, struct walk *fp)
 {
 	uint32_t index;
 
@@ -314,6 +314,7 @@ static void add_stack(struct pprof_samples *samples, struct recording_stack *sta
 	make_frames(samples, fp, 0, fp->nr);
 	index = must_add_stack(samples->tables->recording, stack, samples->frames.list);
 	add_event(samples, said, index, stack->count, stack->weight);
+	return index;
 }
 
 static size_t at_most(size_t nr, size_t most)
@@ -327,7 +328,9 @@ int pprof_samples_add(struct pprof_samples *samples, const Pprof__Sample *sample
 	struct recording_stack stack = { .stop = RECORDING_NO_STOP };
 	struct said said = { .origin = NULL };
 	struct walk walk, fp;
+	struct recording_heap heap;
 	uint64_t count, weight;
+	uint32_t idx;
 
 	samples->locations.nr = 0;
 	walk = find_locations(samples, sample->location_id,
@@ -350,6 +353,8 @@ int pprof_samples_add(struct pprof_samples *samples, const Pprof__Sample *sample
 	samples->cut += sample->n_location_id > FRAMES_MAX;
 	stack.count = count;
 	stack.weight = weight;
-	add_stack(samples, &stack, &said, &walk, &fp);
+	idx = add_stack(samples, &stack, &said, &walk, &fp);
+	if (pprof_values_heap(samples->values, sample, &heap))
+		must_add_heap(samples->tables->recording, idx, &heap);
 	return 0;
 }

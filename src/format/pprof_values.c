@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/alloc.h"
+#include "format/pprof_rules.h"
 #include "recording/sample_type.h"
 #include "recording/sources.h"
 
@@ -80,7 +81,7 @@ static void choose(struct pprof_values *values, const struct pprof_tables *table
 	size_t best = preferred(values, tables);
 
 	/* what fpless wrote has the counts first, whatever they are of */
-	if (tables->own) {
+	if (tables->own && !values->is_heap) {
 		values->count = 0;
 		values->weight = values->nr > 1 ? 1 : is_time(values, tables, 0) ? 0 : NONE;
 		tables->recording->by_count = values->nr > 1 && !best;
@@ -181,6 +182,22 @@ static int choose_sources(struct pprof_values *values, struct pprof_tables *tabl
 	return strcmp(wanted, "samples") ? -ENOENT : 0;
 }
 
+/* Has it the types of a heap, in their order? */
+static bool is_heap(const struct pprof_values *values, const struct pprof_tables *tables)
+{
+	static const char *const names[PPROF_HEAP_TYPES] = {
+#define X(name, unit) #name,
+		PPROF_HEAP_LIST(X)
+#undef X
+	};
+
+	for (size_t i = 0; i < PPROF_HEAP_TYPES; i++)
+		if (values->nr != PPROF_HEAP_TYPES ||
+		    strcmp(text_of(tables, values->types[i].type), names[i]) != 0)
+			return false;
+	return true;
+}
+
 int pprof_values_choose(struct pprof_values *values, struct pprof_tables *tables,
 			const char *wanted, struct fpl_err *err)
 {
@@ -188,6 +205,7 @@ int pprof_values_choose(struct pprof_values *values, struct pprof_tables *tables
 
 	if (!values->nr)
 		return fpl_fail(err, -EBADMSG, "no sample types");
+	values->is_heap = tables->own && is_heap(values, tables);
 	if (tables->recording->nr_sources) {
 		code = choose_sources(values, tables, wanted, err);
 		if (code != -ENOENT)
@@ -248,5 +266,18 @@ bool pprof_values_of(const struct pprof_values *values, const Pprof__Sample *sam
 		*ret_count = (*ret_weight + period / 2) / period;
 		*ret_count += !*ret_count;
 	}
+	return true;
+}
+
+bool pprof_values_heap(const struct pprof_values *values, const Pprof__Sample *sample,
+		       struct recording_heap *ret)
+{
+	size_t i = 0;
+
+	if (!values->is_heap)
+		return false;
+#define X(name, unit) ret->name = (uint64_t)value_at(sample, i++);
+	PPROF_HEAP_LIST(X)
+#undef X
 	return true;
 }

@@ -28,6 +28,7 @@ struct pprof_values {
 	uint64_t weight_scale;	/* nanoseconds of one, 1 where it is no time */
 	uint64_t weight_period; /* the period in the unit of weights; 0: not known */
 	bool of_sources;	/* those of source i weigh by type i + 1 */
+	bool is_heap;		/* the types are those of PPROF_HEAP_LIST */
 	bool periodic;		/* the count weighs periods, where there is no weight */
 };
 
@@ -47,3 +48,8 @@ FPL_MUST_CHECK int pprof_values_choose(struct pprof_values *values, struct pprof
 /* Count and weight of a sample, of several sources of @source. False: one of them is below 0. */
 bool pprof_values_of(const struct pprof_values *values, const Pprof__Sample *sample, size_t source,
 		     uint64_t *ret_count, uint64_t *ret_weight);
+
+/* The sums of a sample of a heap that fpless wrote; false: it is no such file. Hostile values may
+ * be any. */
+bool pprof_values_heap(const struct pprof_values *values, const Pprof__Sample *sample,
+		       struct recording_heap *ret);

@@ -233,6 +233,19 @@ static void note_kept(struct writer *writer)
 	writer->weight_kept = writer->weight;
 }
 
+/* In the order of PPROF_HEAP_LIST. */
+static void put_heap(const struct recording *recording, const struct recording_stack *stack,
+		     int64_t *values)
+{
+	const struct recording_heap heap =
+		recording_heap_of(recording, (size_t)(stack - recording->stacks));
+	size_t i = 0;
+
+#define X(name, unit) values[i++] = (int64_t)heap.name;
+	PPROF_HEAP_LIST(X)
+#undef X
+}
+
 /* @count samples of @stack, or one at the time of @event (NULL: none). */
 static void write_sample(struct writer *writer, const struct recording_stack *stack,
 			 const struct recording_event *event, uint64_t count, uint64_t weight)
@@ -247,6 +260,8 @@ static void write_sample(struct writer *writer, const struct recording_stack *st
 	struct labels labels;
 
 	values[1 + stack->source] = (int64_t)weight;
+	if (writer->recording->has_heap)
+		put_heap(writer->recording, stack, values);
 	labels.nr = 0;
 	writer->locations.nr = 0;
 	add_locations(writer, &walk);
@@ -262,7 +277,9 @@ static void write_sample(struct writer *writer, const struct recording_stack *st
 	sample.location_id = writer->locations.list;
 	if (fp.nr_user)
 		sample.fp_location_id = writer->locations.list + sample.n_location_id;
-	sample.n_value = 1 + (writer->weighed ? sources_nr(writer->recording) : 0);
+	sample.n_value = writer->recording->has_heap
+				 ? PPROF_HEAP_TYPES
+				 : 1 + (writer->weighed ? sources_nr(writer->recording) : 0);
 	sample.value = values;
 	sample.n_label = labels.nr;
 	sample.label = labels.used;

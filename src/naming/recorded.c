@@ -89,6 +89,7 @@ static int add_run(struct recorder *recorder)
 	ret->duration_ns = profile->duration_ns;
 	ret->nr_cpus = profile->nr_cpus;
 	ret->by = shown_by(profile->by);
+	ret->has_heap = profile->heap.is_on;
 	return err;
 }
 
@@ -276,6 +277,19 @@ static int add_key(struct recorder *recorder, const struct profile_stack *stack,
 	return recording_add_text(recorder->recording, text, ret);
 }
 
+/* The sums of allocations of @stack, which is stack @idx of the recording. */
+static int add_heap(struct recorder *recorder, const struct profile_stack *stack, uint32_t idx)
+{
+	const struct recording_heap heap = {
+		.alloc_objects = stack->heap.alloc_objects,
+		.alloc_space = stack->heap.alloc_space,
+		.inuse_objects = stack->heap.inuse_objects,
+		.inuse_space = stack->heap.inuse_space,
+	};
+
+	return recording_add_heap(recorder->recording, idx, &heap);
+}
+
 /* @class: of compare's verdict, where there is one. */
 static int add_stack(struct recorder *recorder, const struct profile_stack *stack, uint8_t class,
 		     uint32_t *ret)
@@ -326,8 +340,9 @@ static int add_stack(struct recorder *recorder, const struct profile_stack *stac
 	}
 	if (!err)
 		err = add_frames(recorder, stack, nr_own);
-	return err ? err
-		   : recording_add_stack(recorder->recording, &key, recorder->frames.list, ret);
+	if (!err)
+		err = recording_add_stack(recorder->recording, &key, recorder->frames.list, ret);
+	return err || !profile->heap.is_on ? err : add_heap(recorder, stack, *ret);
 }
 
 static int add_events(struct recorder *recorder, const uint32_t *stacks)

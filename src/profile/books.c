@@ -8,6 +8,8 @@ void books_count(const struct fpl_stack *stack, void *ctx)
 	join->nr_stacks++;
 	if (stack_store_count(join->store, stack->id, stack->count, stack->weight, stack->elided))
 		join->nr_without_frames += stack->count;
+	if (stack->objects)
+		stack_store_objects(join->store, stack->id, stack->objects);
 }
 
 void books_close(const struct fpl_counters *counters, uint64_t user_memory, uint64_t without_frames,

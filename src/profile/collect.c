@@ -45,6 +45,7 @@ int collect_init(struct collect *collect, const struct collect_config *config)
 		.store = config->store,
 		.timeline = config->timeline,
 		.walk_file = config->walk_file,
+		.heap_live = config->heap_live,
 		.comm_filter = config->comm_filter,
 		.cgroup_names = config->cgroup_names,
 		.is_followed = config->is_followed,
@@ -223,6 +224,8 @@ static void take_life(struct collect *collect, const struct fpl_life *life)
 	struct event *event = push(collect, EVENT_LIFE, life->header.time_ns);
 
 	tell(collect, life->tgid);
+	if (collect->heap_live)
+		heap_live_note(collect->heap_live, life);
 	if (event)
 		event->life = *life;
 	else

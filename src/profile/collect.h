@@ -13,6 +13,7 @@
 #include "proc/cgroup_names.h"
 #include "proc/sideband.h"
 #include "profile/comm_filter.h"
+#include "profile/heap_live.h"
 #include "profile/replayer.h"
 #include "profile/snapshot.h"
 #include "profile/timeline.h"
@@ -28,6 +29,7 @@ struct collect_config {
 	struct stack_store *store;
 	struct timeline *timeline;	   /* NULL: the times of samples are not needed */
 	struct walk_file *walk_file;	   /* NULL: walks are not recorded */
+	struct heap_live *heap_live;	   /* told of programs' ends; NULL: not wanted */
 	struct comm_filter *comm_filter;   /* NULL: every name is wanted */
 	struct cgroup_names *cgroup_names; /* NULL: not needed */
 	/* Is this process needed? NULL: all are. */
@@ -46,6 +48,7 @@ struct collect {
 	struct stack_store *store;
 	struct timeline *timeline;
 	struct walk_file *walk_file;
+	struct heap_live *heap_live;
 	struct comm_filter *comm_filter;
 	struct cgroup_names *cgroup_names;
 	bool (*is_followed)(void *ctx, uint32_t pid);

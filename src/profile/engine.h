@@ -106,6 +106,14 @@ struct engine_blocks {
 #define ENGINE_STATE_D	     2u
 #define ENGINE_STATE_STOPPED (4u | 8u)
 
+/* The numbers that are shown of allocations (SOURCE_HEAP). */
+struct engine_heap {
+	bool shows_all;	    /* all that was allocated; else what was not freed */
+	bool shows_objects; /* their number; else their bytes */
+	uint64_t older_ns;  /* count as live what was there for so long; 0: all */
+	uint32_t max_live;  /* room for sampled ones that are not freed; 0: 262144 */
+};
+
 struct engine_options {
 	enum engine_target target;
 	const pid_t *pids; /* borrowed [nr_pids], process (not thread) ids */
@@ -162,6 +170,7 @@ struct engine_options {
 	/* borrowed: what is kept from run to run, opened once rights were given up; NULL: nothing
 	 * is */
 	struct disk_cache *cache;
+	struct engine_heap heap;
 	uint64_t jit_memory; /* bytes for names of code made at run time; 0: 64 MiB */
 	const struct engine_listener *listener; /* borrowed; NULL: no listener */
 

@@ -254,6 +254,7 @@ static int make_collect(struct engine *engine)
 {
 	const struct engine_options *o = engine->options;
 	size_t kept = 2 * o->ring_memory; /* as above */
+	bool heap = o->sources[0].class == SOURCE_HEAP;
 
 	return collect_init(
 		&engine->collect,
@@ -263,6 +264,7 @@ static int make_collect(struct engine *engine)
 			.store = engine->store,
 			.timeline = timeline_of(engine),
 			.walk_file = engine->walk_file,
+			.heap_live = heap ? &engine->heap_live : NULL,
 			.comm_filter = engine->comm_filter,
 			.cgroup_names = engine->cgroup_names,
 			.is_followed =
@@ -455,6 +457,8 @@ static int attach_sources(struct engine *engine, struct fpl_err *err)
 	for (size_t i = 0; !code && i < engine->nr_sources; i++) {
 		struct source *source = &engine->sources[i];
 
+		source->alloc_fd = kernel_side_alloc_fd(&engine->kernel);
+		source->free_fd = kernel_side_free_fd(&engine->kernel);
 		code = source_attach(source,
 				     kernel_side_sampler_fd(&engine->kernel, source->sampler), err);
 	}
@@ -497,6 +501,7 @@ int engine_open(struct engine *engine, struct fpl_err *err)
 		code = command_start(o->command, o->command_stdout_to_stderr,
 				     o->command_off_terminal, &engine->signals, &engine->command,
 				     err);
+	engine->command_pid = (uint32_t)engine->command.pid;
 	engine->command.advice = ": --keep-running lets it go on";
 	if (!code && engine->command.pid && o->helper)
 		code = command_delegate(&engine->command, o->helper, err);
@@ -531,6 +536,7 @@ void engine_close(struct engine *engine)
 	for (size_t i = 0; i < engine->nr_sources; i++)
 		source_close(&engine->sources[i]);
 	collect_fini(&engine->collect);
+	heap_live_fini(&engine->heap_live);
 	lookups_end(engine->lookups);
 	replayer_fini(&engine->replayer);
 	timeline_fini(&engine->timeline);

@@ -10,6 +10,7 @@
 #include "profile/books.h"
 #include "profile/engine_state.h"
 #include "profile/refusals.h"
+#include "profile/source_heap.h"
 #include "profile/usage.h"
 
 /* Add the use of the maps that only userspace knows. */
@@ -59,6 +60,81 @@ static int take_stacks(struct engine *engine, const struct fpl_counters *counter
 	return 0;
 }
 
+/* heap_live_question.is_named */
+static bool is_named(void *ctx, uint32_t pid)
+{
+	const struct engine *engine = ctx;
+
+	for (size_t i = 0; i < engine->target.nr_processes; i++)
+		if ((uint32_t)engine->target.processes[i].pid == pid)
+			return true;
+	return pid == engine->command_pid;
+}
+
+struct live_count {
+	struct engine *engine;
+	struct heap_live_question question;
+	struct profile_heap *heap;
+};
+
+static void count_live(const struct fpl_live *entry, void *ctx)
+{
+	const struct live_count *count = ctx;
+
+	heap_live_count(&count->engine->heap_live, &count->question, entry, count->engine->store,
+			count->heap);
+}
+
+/* Allocations: what was not freed joins its stacks. */
+static int count_heap(struct engine *engine, const struct fpl_counters *counters,
+		      struct profile_heap *ret)
+{
+	uint64_t older_ns = engine->options->heap.older_ns;
+	const struct source *source = &engine->sources[0];
+	struct live_count count = {
+		.engine = engine,
+		.question = {
+			.before_ns = !older_ns ? UINT64_MAX
+				     : older_ns < engine->disabled_ns
+					     ? engine->disabled_ns - older_ns
+					     : 0,
+			.is_named = is_named,
+			.ctx = engine,
+		},
+		.heap = ret,
+	};
+
+	if (source->sampler != SAMPLER_ALLOC)
+		return 0;
+	ret->is_on = true;
+	ret->stride = source->event->stride;
+	ret->full = counters->full[FPL_FULL_LIVE];
+	ret->max = kernel_side_live_max(&engine->kernel);
+	source_heap_costs(source, ret);
+	heap_live_begin(&engine->heap_live);
+	return kernel_side_live(&engine->kernel, count_live, &count);
+}
+
+/* Stacks of allocations weigh what is to be shown of them. */
+static void weigh_heap(const struct engine_heap *shown, struct profile *profile)
+{
+	for (size_t i = 0; i < profile->nr_stacks; i++) {
+		struct profile_stack *stack = &profile->stacks[i];
+		const struct profile_heap_sums *heap = &stack->heap;
+
+		profile->heap.sums.alloc_objects += heap->alloc_objects;
+		profile->heap.sums.alloc_space += heap->alloc_space;
+		profile->heap.sums.inuse_objects += heap->inuse_objects;
+		profile->heap.sums.inuse_space += heap->inuse_space;
+		if (shown->shows_all)
+			stack->weight =
+				shown->shows_objects ? heap->alloc_objects : heap->alloc_space;
+		else
+			stack->weight =
+				shown->shows_objects ? heap->inuse_objects : heap->inuse_space;
+	}
+}
+
 static int close_books(struct engine *engine, struct profile *profile, struct fpl_err *err)
 {
 	struct books_join join = { .store = engine->store };
@@ -90,8 +166,14 @@ static int close_books(struct engine *engine, struct profile *profile, struct fp
 	if (!profile->books.bpf_runs)
 		profile->books.bpf_runs = counters.fired;
 	profile->times = kernel_side_times(&engine->kernel);
+	code = count_heap(engine, &counters, &profile->heap);
+	if (code)
+		return fpl_fail(err, code == -ENOMEM ? code : -EOPNOTSUPP, "BPF map live: %s",
+				strerror(-code));
 	if (take_stacks(engine, &counters, profile))
 		return fpl_fail(err, -ENOMEM, "stacks: out of memory");
+	if (profile->heap.is_on)
+		weigh_heap(&engine->options->heap, profile);
 
 	profile->books.filtered += engine->collect.nr_filtered;
 	if (engine->comm_filter)

@@ -17,6 +17,7 @@
 #include "profile/comm_filter.h"
 #include "profile/command.h"
 #include "profile/engine.h"
+#include "profile/heap_live.h"
 #include "profile/kernel_side.h"
 #include "profile/listening.h"
 #include "profile/lookups.h"
@@ -41,6 +42,7 @@ struct engine {
 	struct host host;		      /* before rights were given up */
 	sigset_t signals;		      /* blocked when the run began */
 	struct command command;
+	uint32_t command_pid;			/* also when it has ended; 0: none */
 	struct source sources[FPL_SOURCES_MAX]; /* [nr_sources] */
 	size_t nr_sources;			/* that are open */
 	struct kernel_side kernel;
@@ -55,6 +57,7 @@ struct engine {
 	struct replayer replayer;
 	struct retirement retirement;
 	struct collect collect;
+	struct heap_live heap_live;
 	struct timeline timeline;
 	struct listening listening;
 	struct overhead overhead;

@@ -73,6 +73,7 @@ static void describe(const struct kernel_side *kernel, const struct bpf_map *map
 		  counters->full[FPL_FULL_MAPSETS], "--max-processes" },
 		{ kernel->skel->maps.targets, kernel->nr_targets_peak,
 		  counters->full[FPL_FULL_TARGETS], "--max-processes" },
+		{ kernel->skel->maps.live, 0, counters->full[FPL_FULL_LIVE], "--max-live" },
 		{ kernel->skel->maps.stacks, 0, 0, "--stack-memory" },
 		{ kernel->skel->maps.ring, kernel->ring_peak_bytes,
 		  counters->lost[FPL_LOST_RING_FULL] + counters->life_lost + counters->events_lost,
@@ -88,6 +89,8 @@ static void describe(const struct kernel_side *kernel, const struct bpf_map *map
 		ret->refused = known[i].refused;
 		ret->option = known[i].option;
 	}
+	if (map == kernel->skel->maps.live)
+		ret->entries = count_entries(map);
 	if (!ret->grows && bpf_map__type(map) == BPF_MAP_TYPE_HASH) {
 		ret->grows = true;
 		ret->entries = count_entries(map);

@@ -4,6 +4,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
@@ -179,6 +180,8 @@ static int size_maps(struct fpless_bpf *skel, const struct engine_options *optio
 	code |= bpf_map__set_max_entries(skel->maps.stacks, nr_stack_groups(options));
 	if (kernel->chunk_maker)
 		code |= bpf_map__reuse_fd(skel->maps.chunks, chunk_maker_fd(kernel->chunk_maker));
+	if (options->heap.max_live)
+		code |= bpf_map__set_max_entries(skel->maps.live, options->heap.max_live);
 	code |= size_filters(skel, options);
 	code |= bpf_map__set_autocreate(skel->maps.leaving, skel->rodata->config.pid_ns != 0);
 	kernel->nr_objects = KERNEL_SIDE_NR_OBJECTS;
@@ -399,6 +402,16 @@ int kernel_side_sampler_fd(const struct kernel_side *kernel, enum sampler sample
 	return samplers_fd(kernel->skel, sampler);
 }
 
+int kernel_side_alloc_fd(const struct kernel_side *kernel)
+{
+	return samplers_alloc_fd(kernel->skel);
+}
+
+int kernel_side_free_fd(const struct kernel_side *kernel)
+{
+	return samplers_free_fd(kernel->skel);
+}
+
 void kernel_side_set_weight(struct kernel_side *kernel, uint32_t source, uint64_t weight)
 {
 	__atomic_store_n(&kernel->skel->bss->source_weights[source % FPL_SOURCES_MAX], weight,
@@ -604,4 +617,37 @@ void kernel_side_stacks(const struct kernel_side *kernel,
 			fn(&stack, ctx);
 		}
 	}
+}
+
+/* Entries that are read at a time: no bucket of the map has so many. */
+#define LIVE_BATCH 4096u
+
+int kernel_side_live(const struct kernel_side *kernel,
+		     void (*fn)(const struct fpl_live *entry, void *ctx), void *ctx)
+{
+	AUTO_FREE struct fpl_live_key *keys = calloc(LIVE_BATCH, sizeof(*keys));
+	AUTO_FREE struct fpl_live *values = calloc(LIVE_BATCH, sizeof(*values));
+	int fd = bpf_map__fd(kernel->skel->maps.live), code = 0;
+	uint32_t batch, *from = NULL;
+
+	if (fd < 0)
+		return 0;
+	if (!keys || !values)
+		return -ENOMEM;
+	while (!code) {
+		uint32_t nr = LIVE_BATCH;
+
+		code = bpf_map_lookup_batch(fd, from, &batch, keys, values, &nr, NULL);
+		from = &batch;
+		if (code && code != -ENOENT)
+			return code;
+		for (uint32_t i = 0; i < nr; i++)
+			fn(&values[i], ctx);
+	}
+	return 0;
+}
+
+uint32_t kernel_side_live_max(const struct kernel_side *kernel)
+{
+	return bpf_map__max_entries(kernel->skel->maps.live);
 }

@@ -77,6 +77,9 @@ FPL_MUST_CHECK int kernel_side_object(struct kernel_side_object *ret);
 
 /* The program that takes samples of such sources. */
 int kernel_side_sampler_fd(const struct kernel_side *kernel, enum sampler sampler);
+/* samplers_alloc_fd(), samplers_free_fd() */
+int kernel_side_alloc_fd(const struct kernel_side *kernel);
+int kernel_side_free_fd(const struct kernel_side *kernel);
 
 /* Samples are taken between these two. Whatever the sources, none is in the making any more when
  * the gate has closed: the books hold still. Closing waits for the programs that run: some ms. */
@@ -146,6 +149,13 @@ uint64_t kernel_side_run_cnt(const struct kernel_side *kernel);
 /* Call @fn for each entry of `stacks`: what it counts is exact once sampling has stopped. */
 void kernel_side_stacks(const struct kernel_side *kernel,
 			void (*fn)(const struct fpl_stack *stack, void *ctx), void *ctx);
+
+/* Call @fn for each entry of `live`, if this run has it. Errors: -ENOMEM; bpf(2). */
+FPL_MUST_CHECK int kernel_side_live(const struct kernel_side *kernel,
+				    void (*fn)(const struct fpl_live *entry, void *ctx), void *ctx);
+
+/* Entries that `live` has room for. */
+uint32_t kernel_side_live_max(const struct kernel_side *kernel);
 
 /* Memory charged to all maps, bytes, as the kernel says in fdinfo; chunks of the pool included. */
 uint64_t kernel_side_maps_bytes(const struct kernel_side *kernel);

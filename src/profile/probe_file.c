@@ -203,3 +203,10 @@ int probe_file_open(struct opener *opener, const char *name, const pid_t *pids, 
 		code = open_in(opener, getenv("PATH"), name, ret);
 	return code ? fail(name, code, err) : 0;
 }
+
+int probe_file_open_mapped(struct opener *opener, const char *name, pid_t pid,
+			   struct probe_file *ret)
+{
+	ret->fd = -1;
+	return open_mapped(opener, name, &pid, 1, ret);
+}

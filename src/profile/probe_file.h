@@ -25,3 +25,8 @@ struct probe_file {
  */
 FPL_MUST_CHECK int probe_file_open(struct opener *opener, const char *name, const pid_t *pids,
 				   size_t nr_pids, struct probe_file *ret, struct fpl_err *err);
+
+/* The same of a file that process @pid has mapped, and of no other. Errors: -ENOENT it has none;
+ * those of opener_take(). */
+FPL_MUST_CHECK int probe_file_open_mapped(struct opener *opener, const char *name, pid_t pid,
+					  struct probe_file *ret);

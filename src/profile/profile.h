@@ -48,11 +48,17 @@ enum profile_label { PROFILE_LABEL_LIST(X) PROFILE_LABEL_COUNT };
 enum { PROFILE_LABEL_LIST(X) PROFILE_BY_KEY = 1 << PROFILE_LABEL_COUNT };
 #undef X
 
+/* Sums of allocations, as pprofs of heaps call them; all 0 of other sources. */
+struct profile_heap_sums {
+	uint64_t alloc_objects, alloc_space, inuse_objects, inuse_space;
+};
+
 /* One distinct (pid, its start time, comm, user stack, kernel stack, stop), and the labels
  * requested; with a raw frame also one program image. */
 struct profile_stack {
 	uint64_t count;
 	uint64_t weight;
+	struct profile_heap_sums heap;
 	uint64_t start_ns; /* start of the process, CLOCK_BOOTTIME */
 	uint64_t gen;	   /* of the program image where a frame is raw, for code_names; else 0 */
 	uint64_t first_ns; /* of one of the first samples, CLOCK_MONOTONIC; raw frames are named as
@@ -191,6 +197,19 @@ static inline bool profile_source_is_clock(const struct profile_source *source)
 	return source->hz > 0;
 }
 
+/* Allocations: what became of the sampled ones, and what their probes cost. */
+struct profile_heap {
+	bool is_on;
+	uint64_t stride;	       /* bytes to a sampled one */
+	struct profile_heap_sums sums; /* of all stacks */
+	uint64_t live;	    /* sampled ones that count as live; others that were not freed: */
+	uint64_t gone;	    /* of programs that are there no more, */
+	uint64_t young;	    /* not old enough, */
+	uint64_t lost;	    /* whose sample was lost in userspace, */
+	uint64_t full, max; /* for which the map had no room; its entries */
+	uint64_t calls, returns, frees, bpf_ns; /* runs of the programs; 0: not counted */
+};
+
 struct profile {
 	/* what was asked: the source; of several what is common to all, names with commas between
 	 * them */
@@ -232,6 +251,7 @@ struct profile {
 
 	struct code_names *code_names; /* owned: of raw frames; NULL: none */
 
+	struct profile_heap heap;
 	struct profile_books books;
 	struct profile_deep deep;
 	struct fpl_times times; /* of the targets' threads, where a source asks for them; else 0 */

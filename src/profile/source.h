@@ -60,6 +60,9 @@ struct source {
 	/* Questions about the event's record, for the kernel side; NULL: it has no record. Owned by
 	 * its kind. */
 	const struct fpl_source *event;
+	/* Borrowed, before it is attached: of SAMPLER_ALLOC the programs of samplers_alloc_fd() and
+	 * samplers_free_fd(). */
+	int alloc_fd, free_fd;
 	void *own; /* of its kind */
 };
 

@@ -15,3 +15,6 @@ extern const struct source_ops source_probe_ops;
 
 /* Switches between threads: a sample is of the block that the thread comes from. */
 extern const struct source_ops source_blocked_ops;
+
+/* The functions of programs that allocate and free memory. */
+extern const struct source_ops source_heap_ops;

@@ -1,42 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <bpf/bpf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <linux/capability.h>
-#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/io.h"
 #include "base/log.h"
 #include "base/vector.h"
 #include "parse/parser.h"
 #include "proc/advice.h"
-#include "proc/host.h"
+#include "profile/probe_event.h"
 #include "profile/probe_places.h"
 #include "profile/source_kinds.h"
 #include "profile/source_probe.h"
 #include "profile/source_record.h"
 #include "source/probe_fields.h"
 
-/* A breakpoint's cost; that of a return is one more. Measured with a program that does nothing. */
-#define HIT_NS	      600u
-#define RETURN_HIT_NS 900u
-
-#define DEVICES "/sys/bus/event_source/devices/"
-
 /* The kernel takes away one breakpoint at a time, and each time waits until no CPU can be about to
  * handle it. */
 #define CLOSE_MS    120u
 #define PLACES_MANY 20u /* worth a line */
-
-/* Events of a run; beyond them a place has one for all processes, not one for each. */
-#define EVENTS_MAX 1024u
 
 /* A place of the probe, in one process or in all. */
 struct place {
@@ -53,96 +39,12 @@ struct probe {
 	int prog_fd; /* borrowed */
 };
 
-/* The kernel's own description of such events. */
-struct device {
-	uint32_t type;
-	unsigned int return_bit, counter_shift; /* in config; counter_shift 0: it takes none */
-};
-
-/* Read a file of the device @name: what stands behind @before, which is a number. Errors: -ENOENT
- * there is no such file. */
-static int read_number(const char *name, const char *file, const char *before, unsigned int *ret)
-{
-	char path[128], text[64];
-	ssize_t nr;
-
-	snprintf(path, sizeof(path), DEVICES "%s/%s", name, file);
-
-	AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-	nr = fd < 0 ? -1 : io_read(fd, text, sizeof(text) - 1);
-	if (nr < 0)
-		return -ENOENT;
-	text[nr] = '\0';
-	if (strncmp(text, before, strlen(before)) != 0 ||
-	    sscanf(text + strlen(before), "%u", ret) != 1)
-		return -ENOENT;
-	return 0;
-}
-
-static int read_device(enum probe_kind kind, struct device *ret, struct fpl_err *err)
-{
-	bool is_kernel = probe_is_of_kernel(kind);
-	const char *name = is_kernel ? "kprobe" : "uprobe";
-	int code = read_number(name, "type", "", &ret->type);
-
-	if (!code && probe_is_return(kind))
-		code = read_number(name, "format/retprobe", "config:", &ret->return_bit);
-	if (code)
-		return fpl_fail(err, -EOPNOTSUPP, "%s: this kernel has none (no " DEVICES "%s)",
-				probe_kind_text(kind), name);
-	if (is_kernel || read_number(name, "format/ref_ctr_offset", "config:", &ret->counter_shift))
-		ret->counter_shift = 0;
-	return 0;
-}
-
-/* @pid: set it in this process only; -1: in all, when @cpu is any. Errors: of perf_event_open. */
-static int open_event(const struct device *device, const struct probe *probe,
-		      const struct probe_site *site, pid_t pid, int cpu)
-{
-	char path[32];
-	struct perf_event_attr attr = {
-		.size = sizeof(attr),
-		.type = device->type,
-		.config = (probe_is_return(probe->word.kind) ? 1ull << device->return_bit : 0) |
-			  (site->ref_ctr_off << device->counter_shift),
-		.sample_period = 1,
-	};
-	int fd;
-
-	if (probe_is_of_kernel(probe->word.kind)) {
-		attr.kprobe_func = (uint64_t)(uintptr_t)probe->word.name;
-		attr.probe_offset = probe->word.off;
-	} else {
-		snprintf(path, sizeof(path), "/proc/self/fd/%d", probe->file.fd);
-		attr.uprobe_path = (uint64_t)(uintptr_t)path;
-		attr.probe_offset = site->off;
-	}
-	fd = (int)syscall(SYS_perf_event_open, &attr, pid, pid < 0 ? cpu : -1, -1,
-			  PERF_FLAG_FD_CLOEXEC);
-	return fd < 0 ? -errno : fd;
-}
-
-/* The kernel wants more for probes than for other events. */
-static int fail_rights(const char *name, struct fpl_err *err)
-{
-	struct host host;
-
-	host_read("", &host);
-	if (host_has_cap(&host, CAP_SYS_ADMIN))
-		return advice_fail_events(err, -EACCES, "perf_event_open");
-	return fpl_fail(
-		err, -EACCES,
-		"%s: probes need CAP_SYS_ADMIN, which is given up once they are set: run as root",
-		name);
-}
-
 /* Say why the kernel takes no event at the site. */
 static int fail_event(const struct probe *probe, const struct probe_site *site, const char *name,
 		      int code, struct fpl_err *err)
 {
 	if (advice_is_refusal(code))
-		return fail_rights(name, err);
+		return probe_event_fail_rights(name, err);
 	if (probe_is_of_kernel(probe->word.kind) && (code == -ENOENT || code == -EINVAL))
 		return fpl_fail(err, -EINVAL,
 				"-e %s: the kernel has no such function, or lets none be set there",
@@ -157,22 +59,27 @@ static int fail_event(const struct probe *probe, const struct probe_site *site, 
 
 int source_probe_open_function(const char *name, int cpu)
 {
-	struct probe probe = { .word = { .kind = PROBE_KPROBE } };
-	struct probe_site site = { .kind = PROBE_SITE_CODE };
-	struct device device = { .type = 0 };
+	const struct probe_place place = { .kind = PROBE_KPROBE, .file_fd = -1, .function = name };
+	struct probe_device device = { .type = 0 };
 
-	snprintf(probe.word.name, sizeof(probe.word.name), "%s", name);
-	if (read_device(PROBE_KPROBE, &device, NULL))
+	if (probe_device_read(PROBE_KPROBE, &device, NULL))
 		return -ENOENT;
-	return open_event(&device, &probe, &site, -1, cpu);
+	return probe_event_open(&device, &place, -1, cpu);
 }
 
-static int open_place(struct source *source, const struct device *device,
+static int open_place(struct source *source, const struct probe_device *device,
 		      const struct probe_site *site, pid_t pid, const char *name,
 		      struct fpl_err *err)
 {
 	struct probe *probe = source->own;
-	struct place place = { .fd = open_event(device, probe, site, pid, source->cpus.cpus[0]),
+	const struct probe_place where = {
+		.kind = probe->word.kind,
+		.file_fd = probe->file.fd,
+		.function = probe->word.name,
+		.off = probe_is_of_kernel(probe->word.kind) ? probe->word.off : site->off,
+		.ref_ctr_off = site->ref_ctr_off,
+	};
+	struct place place = { .fd = probe_event_open(device, &where, pid, source->cpus.cpus[0]),
 			       .link = -1 };
 
 	/* the process has gone: the run ends by that */
@@ -187,36 +94,15 @@ static int open_place(struct source *source, const struct device *device,
 	return 0;
 }
 
-/*
- * Does the process have its memory by its main thread, which may have ended before others? The
- * kernel goes by that thread.
- */
-static bool has_main_thread(pid_t pid)
-{
-	char path[32];
-
-	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
-
-	AUTO_FD int fd = open(path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
-	char target[8];
-
-	return fd >= 0 && readlinkat(fd, "", target, sizeof(target)) > 0;
-}
-
 /* Can the probe be set in the processes of -p alone, so that no other pays for it? */
 static bool is_of_processes(const struct engine_options *options, const struct probe *probe,
 			    size_t nr_sites)
 {
-	if (probe_is_of_kernel(probe->word.kind) || options->target != ENGINE_TARGET_PIDS ||
-	    !options->nr_pids || options->nr_pids > EVENTS_MAX / nr_sites)
-		return false;
-	for (size_t i = 0; i < options->nr_pids; i++)
-		if (!has_main_thread(options->pids[i]))
-			return false;
-	return true;
+	return !probe_is_of_kernel(probe->word.kind) &&
+	       probe_event_is_of_processes(options, nr_sites);
 }
 
-static int open_site(struct source *source, const struct device *device,
+static int open_site(struct source *source, const struct probe_device *device,
 		     const struct engine_options *options, const struct probe_sites *sites,
 		     size_t idx, struct fpl_err *err)
 {
@@ -297,8 +183,8 @@ static int open_sites(struct source *source, const struct engine_options *option
 	CLEANUP(probe_sites_fini) struct probe_sites sites = { .nr = 0 };
 	const struct source_spec *spec = source_asked(source, options);
 	struct probe *probe = source->own;
-	struct device device = { .type = 0 };
-	int code = read_device(probe->word.kind, &device, err);
+	struct probe_device device = { .type = 0 };
+	int code = probe_device_read(probe->word.kind, &device, err);
 
 	if (!code)
 		code = find_sites(probe, spec, options, &sites, err);
@@ -336,7 +222,8 @@ static int probe_open(struct source *source, const struct engine_options *option
 	source->event = &probe->event;
 	source_record_describe(source, spec, &probe->event);
 	if (source->sampler == SAMPLER_UPROBE)
-		source->what.hit_ns = probe_is_return(probe->word.kind) ? RETURN_HIT_NS : HIT_NS;
+		source->what.hit_ns =
+			probe_is_return(probe->word.kind) ? PROBE_RETURN_HIT_NS : PROBE_HIT_NS;
 	return 0;
 }
 

@@ -22,6 +22,7 @@ struct entry {
 	struct identity_part part;
 	uint64_t hash;
 	uint64_t count, weight;
+	uint64_t objects, live_weight, live_objects; /* objects in 1 / FPL_OBJECT */
 	uint64_t first_ns;
 	uint64_t *frames; /* owned: user, then the rest */
 	uint32_t elided;
@@ -364,10 +365,13 @@ int stack_store_add(struct stack_store *store, const struct fpl_sample *sample,
 	keep_elided(&store->entries[entry], sample->elided);
 	if (!store->entries[entry].first_ns)
 		store->entries[entry].first_ns = sample->header.time_ns;
-	if (!sample->count)
-		return name_entry(store, sample->id, entry);
+	if (!sample->count || sample->objects)
+		code = name_entry(store, sample->id, entry);
+	if (code || !sample->count)
+		return code;
 	store->entries[entry].count += sample->count;
 	store->entries[entry].weight += sample->weight * sample->count;
+	store->entries[entry].objects += sample->objects * sample->count;
 	return 0;
 }
 
@@ -400,6 +404,20 @@ int stack_store_count(struct stack_store *store, uint32_t id, uint64_t count, ui
 	return 0;
 }
 
+void stack_store_objects(struct stack_store *store, uint32_t id, uint64_t objects)
+{
+	uint32_t stack = stack_store_find(store, id);
+
+	if (stack != STACK_STORE_NONE)
+		store->entries[stack].objects += objects;
+}
+
+void stack_store_live(struct stack_store *store, uint32_t stack, uint64_t weight, uint64_t objects)
+{
+	store->entries[stack].live_weight += weight;
+	store->entries[stack].live_objects += objects;
+}
+
 int stack_store_news(struct stack_store *store, uint32_t id, uint64_t count, struct stack_news *ret)
 {
 	size_t at = id_place(store, id);
@@ -430,6 +448,12 @@ uint64_t stack_store_samples(const struct stack_store *store, uint32_t stack)
 	return store->entries[stack].count;
 }
 
+/* Whole objects. */
+static uint64_t rounded(uint64_t objects)
+{
+	return (objects + FPL_OBJECT / 2) / FPL_OBJECT;
+}
+
 void stack_store_look(const struct stack_store *store, uint32_t stack, struct profile_stack *ret)
 {
 	const struct entry *entry = &store->entries[stack];
@@ -454,6 +478,13 @@ void stack_store_look(const struct stack_store *store, uint32_t stack, struct pr
 		.elided = entry->elided,
 		.frames = entry->frames,
 	};
+	if (entry->objects)
+		ret->heap = (struct profile_heap_sums){
+			.alloc_objects = rounded(entry->objects),
+			.alloc_space = entry->weight,
+			.inuse_objects = rounded(entry->live_objects),
+			.inuse_space = entry->live_weight,
+		};
 	memcpy(ret->comm, entry->part.comm, FPL_COMM_SIZE);
 }
 

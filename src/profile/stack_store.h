@@ -26,7 +26,8 @@ void stack_store_separate(struct stack_store *store, unsigned by);
 /*
  * Take in the stack of @sample with its frames: @user [nr_user], and @rest, kernel[nr_kernel] then
  * fp[nr_fp], then key[nr_key]. sample->count samples of it are counted; with count 0 they come
- * later, by stack_store_count under sample->id. Errors: -ENOSPC over the budget; -ENOMEM.
+ * later, by stack_store_count under sample->id. An allocation is found by its id in any case.
+ * Errors: -ENOSPC over the budget; -ENOMEM.
  */
 FPL_MUST_CHECK int stack_store_add(struct stack_store *store, const struct fpl_sample *sample,
 				   const uint64_t *user, const uint64_t *rest);
@@ -58,6 +59,13 @@ void stack_store_look(const struct stack_store *store, uint32_t stack, struct pr
  */
 FPL_MUST_CHECK int stack_store_count(struct stack_store *store, uint32_t id, uint64_t count,
 				     uint64_t weight, uint32_t elided);
+
+/* The counted samples of the stack with @id stand for @objects allocations, in 1 / FPL_OBJECT. An
+ * id that is not known is no error. */
+void stack_store_objects(struct stack_store *store, uint32_t id, uint64_t objects);
+
+/* One of the stack's samples stands for @weight and @objects that were not freed. */
+void stack_store_live(struct stack_store *store, uint32_t stack, uint64_t weight, uint64_t objects);
 
 /* Counts under an id since the last question. */
 struct stack_news {

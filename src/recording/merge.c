@@ -137,9 +137,15 @@ static int add_stack(struct merger *merger, size_t idx, uint64_t count, uint64_t
 	for (size_t i = 0; i < nr; i++)
 		must_push(&merger->stack_frames,
 			  map_frame(merger, merger->from->frame_ids[key.first_frame + i]));
-	if (!err)
-		merger->stacks[idx] = must_add_stack(merger->to, &key, merger->stack_frames.list);
-	return err;
+	if (err)
+		return err;
+	merger->stacks[idx] = must_add_stack(merger->to, &key, merger->stack_frames.list);
+	if (merger->from->has_heap) {
+		const struct recording_heap heap = recording_heap_of(merger->from, idx);
+
+		must_add_heap(merger->to, merger->stacks[idx], &heap);
+	}
+	return 0;
 }
 
 static bool takes_stack(const struct merger *merger, size_t idx)
@@ -319,6 +325,7 @@ static void take_run(struct merger *merger)
 	to->weight_type = map_text(merger, from->weight_type);
 	to->weight_unit = map_text(merger, from->weight_unit);
 	to->by_count = from->by_count;
+	to->has_heap = from->has_heap;
 	to->key = map_text(merger, from->key);
 }
 

@@ -58,6 +58,12 @@ static inline uint32_t must_add_stack(struct recording *recording,
 	return id;
 }
 
+static inline void must_add_heap(struct recording *recording, uint32_t idx,
+				 const struct recording_heap *heap)
+{
+	alloc_check(recording_add_heap(recording, idx, heap));
+}
+
 static inline void must_add_event(struct recording *recording, const struct recording_event *event)
 {
 	alloc_check(recording_add_event(recording, event));

@@ -65,6 +65,7 @@ void recording_fini(struct recording *recording)
 	free(recording->frames);
 	free(recording->frame_ids);
 	free(recording->stacks);
+	free(recording->heaps);
 	free(recording->events);
 	free(recording->numbers);
 	*recording = (struct recording){ 0 };
@@ -300,6 +301,32 @@ int recording_add_stack(struct recording *recording, const struct recording_stac
 	return 0;
 }
 
+int recording_add_heap(struct recording *recording, uint32_t idx, const struct recording_heap *heap)
+{
+	size_t before = recording->room_heaps;
+	struct recording_heap *to;
+
+	if (idx >= before) {
+		if (array_reserve(&recording->heaps, sizeof(*recording->heaps),
+				  &recording->room_heaps, (size_t)idx + 1))
+			return -ENOMEM;
+		memset(recording->heaps + before, 0,
+		       (recording->room_heaps - before) * sizeof(*recording->heaps));
+	}
+	to = &recording->heaps[idx];
+	to->alloc_objects += heap->alloc_objects;
+	to->alloc_space += heap->alloc_space;
+	to->inuse_objects += heap->inuse_objects;
+	to->inuse_space += heap->inuse_space;
+	recording->has_heap = true;
+	return 0;
+}
+
+struct recording_heap recording_heap_of(const struct recording *recording, size_t idx)
+{
+	return idx < recording->room_heaps ? recording->heaps[idx] : (struct recording_heap){ 0 };
+}
+
 int recording_add_event(struct recording *recording, const struct recording_event *event)
 {
 	if (RESERVE(recording, events, 1))
@@ -449,6 +476,7 @@ size_t recording_bytes(const struct recording *recording)
 	       recording->room_frames * sizeof(*recording->frames) +
 	       recording->room_frame_ids * sizeof(*recording->frame_ids) +
 	       recording->room_stacks * sizeof(*recording->stacks) +
+	       recording->room_heaps * sizeof(*recording->heaps) +
 	       recording->room_events * sizeof(*recording->events) +
 	       recording->room_numbers * sizeof(*recording->numbers) +
 	       recording->room_args * sizeof(*recording->args) +

@@ -100,6 +100,11 @@ static inline uint64_t frame_lookup_pc(uint64_t addr, bool exact)
 #define RECORDING_HAS_EVENT 64u
 #define RECORDING_HAS_KEY   128u /* the value of the field that recording.key names */
 
+/* Sums of allocations, as pprofs of heaps call them. */
+struct recording_heap {
+	uint64_t alloc_objects, alloc_space, inuse_objects, inuse_space;
+};
+
 struct recording_stack {
 	uint64_t count, weight;
 	/* Tells apart tasks that had the same pid one after the other: when the process began, in
@@ -164,6 +169,7 @@ struct recording {
 	/* Texts. What a stack's weight is the sum of over its samples: "page-faults", 0: cpu; and
 	 * its unit: "count", "bytes", never a time; 0: nanoseconds. */
 	uint32_t weight_type, weight_unit;
+	bool has_heap; /* stacks have sums of a heap, one of which is their weight or count */
 	bool by_count; /* readers asked for the counts (--sample-type), whatever weighs */
 	/*
 	 * The sources, where there are several; where there is one, the fields above describe it.
@@ -184,14 +190,16 @@ struct recording {
 	struct recording_frame *frames;	      /* owned [nr_frames] */
 	uint32_t *frame_ids;		      /* owned [nr_frame_ids] */
 	struct recording_stack *stacks;	      /* owned [nr_stacks] */
-	struct recording_event *events;	      /* owned [nr_events], ascending by time_ns */
-	struct recording_number *numbers;     /* owned [nr_numbers], in the order of --stats */
+	/* Owned [room_heaps]: of stack i, unless it is beyond; NULL unless has_heap. */
+	struct recording_heap *heaps;
+	struct recording_event *events;	  /* owned [nr_events], ascending by time_ns */
+	struct recording_number *numbers; /* owned [nr_numbers], in the order of --stats */
 	size_t nr_objects, nr_functions, nr_lines, nr_frames, nr_frame_ids, nr_stacks, nr_events;
 	size_t nr_numbers;
 
 	/* private: rooms of the arrays, and what finds equals */
 	size_t room_objects, room_functions, room_lines, room_frames, room_frame_ids, room_stacks;
-	size_t room_events, room_numbers, room_args;
+	size_t room_events, room_numbers, room_args, room_heaps;
 	struct id_table object_ids, function_ids, frame_table, stack_ids;
 	/*
 	 * Most of a large recording of other tools are names and nothing else; those are found
@@ -238,6 +246,14 @@ FPL_MUST_CHECK int recording_add_frame(struct recording *recording,
 FPL_MUST_CHECK int recording_add_stack(struct recording *recording,
 				       const struct recording_stack *key, const uint32_t *frames,
 				       uint32_t *ret);
+
+/* Add @heap to what stack @idx has; the recording has_heap from here on. Cost: O(1) a stack, over
+ * all calls. */
+FPL_MUST_CHECK int recording_add_heap(struct recording *recording, uint32_t idx,
+				      const struct recording_heap *heap);
+
+/* The sums of stack @idx; all 0 where it has none. */
+struct recording_heap recording_heap_of(const struct recording *recording, size_t idx);
 
 /* In any order; recording_sort_events() when all are there. */
 FPL_MUST_CHECK int recording_add_event(struct recording *recording,

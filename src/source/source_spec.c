@@ -98,6 +98,16 @@ struct source_spec source_spec_default(void)
 	return spec;
 }
 
+struct source_spec source_spec_heap(uint64_t stride)
+{
+	return (struct source_spec){
+		.name = "allocations",
+		.class = SOURCE_HEAP,
+		.perf_type = PERF_TYPE_MAX, /* the kernel chose its number */
+		.period = stride,
+	};
+}
+
 static bool is_name(const char *name, const char *word, size_t len)
 {
 	return name && strlen(name) == len && !strncmp(name, word, len);

@@ -18,6 +18,7 @@ enum source_class {
 	SOURCE_TRACEPOINT, /* places in the kernel, CATEGORY:NAME; their records have fields */
 	SOURCE_PROBE,	   /* places in programs or the kernel; arguments and results are fields */
 	SOURCE_BLOCKED,	   /* threads that run again; samples weigh the nanoseconds they slept */
+	SOURCE_HEAP,	   /* allocations of programs, sampled by their bytes: no word of -e */
 };
 
 #define SOURCE_NAME_MAX 128
@@ -33,9 +34,10 @@ struct source_spec {
 	/* One event in so many is sampled; of a clock nanoseconds; 0: each, of a clock by hz. */
 	uint64_t period;
 	/* Questions about the event's record, borrowed; NULL: not asked. */
-	const char *filter; /* source/event_filter.h */
-	const char *weight; /* the field that samples weigh */
-	const char *unit;   /* of that: "bytes", "nanoseconds", "count" */
+	const char *filter;    /* source/event_filter.h */
+	const char *weight;    /* the field that samples weigh */
+	const char *unit;      /* of that: "bytes", "nanoseconds", "count" */
+	const char *allocator; /* of allocations: profile/heap_places.h, borrowed; NULL: found */
 };
 
 /* A name that -e takes. */
@@ -74,3 +76,6 @@ static inline const char *source_event(const struct source_spec *spec)
 struct source_spec source_spec_blocked(void);
 
 struct source_spec source_spec_of(const struct source_word *word);
+
+/* Allocations; one byte in @stride is sampled, 1..UINT32_MAX. */
+struct source_spec source_spec_heap(uint64_t stride);

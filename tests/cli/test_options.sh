@@ -9,7 +9,7 @@ fpless=$1
 # Help and version.
 expect 0 '' --help
 says '^Usage: fpless VERB'
-for verb in profile offcpu record top compare report script tables verify events doctor; do
+for verb in profile record top heap compare report script tables verify events doctor; do
 	says "^  $verb "
 done
 expect 0 '' --version
@@ -53,6 +53,26 @@ refused '-F and -c exclude each other' profile -F 99 -c 1000000
 refused '-c: nanoseconds of cpu-clock: cycles take -F' profile -e cycles -c 1000000
 refused '-c: nanoseconds of cpu-clock: cycles take -F' profile -c 1000000 -e cpu-cycles:u
 refused '-d 0: expected seconds' profile -d 0
+refused 'heap: -p PID or -- COMMAND: whose memory' heap
+refused 'heap: -p PID or -- COMMAND: whose memory' heap -d 1
+refused '-a: heap wants -p PID or -- COMMAND' heap -a
+refused '-t: heap wants -p PID or -- COMMAND' heap -t 1
+refused '-e: this verb samples allocations: fpless profile takes it' heap -e cycles -- true
+refused '-F: this verb samples allocations' heap -F 99 -- true
+refused '-c: this verb samples allocations' heap -c 10 -- true
+refused '--filter: this verb samples allocations' heap --filter 'arg0 > 1' -- true
+refused '--weight: this verb samples allocations' heap --weight arg0 -- true
+refused '--unit: this verb samples allocations' heap --unit bytes -- true
+refused '--max-overhead: this verb samples allocations' heap --max-overhead 1 -- true
+refused '--live and --allocs exclude each other' heap --live --allocs -- true
+refused '--allocs and --leaks-older exclude each other' heap --allocs --leaks-older 1 -- true
+refused '--leaks-older 0: expected seconds above 0' heap --leaks-older 0 -- true
+refused '--sample-bytes 0: expected bytes from 1 to 1G' heap --sample-bytes 0 -- true
+refused '--sample-bytes 2G: expected bytes from 1 to 1G' heap --sample-bytes 2G -- true
+refused '--sample-bytes few: expected bytes from 1 to 1G' heap --sample-bytes few -- true
+refused '--max-live 1023: expected 1024 to 16777216' heap --max-live 1023 -- true
+refused '-K: programs allocate in user code' heap -K -- true
+refused '-C: allocations are sampled on all CPUs' heap -C 0 -- true
 refused '-d -1: expected seconds' profile -d -1
 refused '-D x: expected milliseconds' profile -D x
 refused '-p 0: expected process ids' profile -p 0
@@ -264,23 +284,4 @@ refused '--rows 0: expected a number' top --rows 0
 refused 'only one of what top shows, -f' top -f
 refused 'only one of what top shows, -f' top --stats -
 refused '-a excludes' top -a -p 1
-# offcpu
-expect 0 '' offcpu --help
-for option in -m -M --min-block-time --max-block-time --state --exact -p -a -d; do
-	says "(^|[ ,])$option([ =,[]|\$)"
-done
-refused '-e: offcpu samples waits: fpless profile samples events' offcpu -e cs
-refused '-e: offcpu samples waits: fpless profile samples events' offcpu -e cpu-clock
-refused '-c: waits are sampled by their length: --exact takes all' offcpu -c 5
-refused '-F: is for clocks' offcpu -F 99
-refused '--filter: is for tracepoints and probes' offcpu --filter x
-for us in '' x -1 1e3 86400000001; do
-	refused "-m $us: expected microseconds, at most a day" offcpu -m "$us"
-	refused "-M $us: expected microseconds, at most a day" offcpu -M "$us"
-done
-for state in '' s X S,D; do
-	refused "--state $state: expected S, D, T or all" offcpu --state "$state"
-done
-refused '-M: below -m: no wait is both' offcpu -m 20 -M 10
-refused '-M: below -m: no wait is both' offcpu -M 10 -m 20
 exit $failed
