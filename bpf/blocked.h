@@ -28,6 +28,7 @@
 #define STATE_INTERRUPTIBLE   0x1u
 #define STATE_UNINTERRUPTIBLE 0x2u
 #define STATE_DEAD	      0x80u
+#define STATE_WAKING	      0x200u /* it is about to be woken up */
 #define STATE_NOLOAD	      0x400u /* of an idle kernel thread, beside UNINTERRUPTIBLE */
 
 /* By thread; made for those of targets only (each_thread, on_thread, on_times_exec), and looked up
@@ -46,6 +47,9 @@ struct {
 	__type(key, __u32);
 	__type(value, __u32);
 } switched SEC(".maps");
+
+/* CLOCK_MONOTONIC, when the gate was closed. */
+__u64 times_end_ns;
 
 /* The books of threads that have ended, and, once sleeper.h has closed them, of all others. */
 struct fpl_times times;
@@ -69,7 +73,9 @@ static __always_inline void times_make(struct task_struct *task, __u32 state)
 				 config.block_ns;
 	fresh.first_carry_ns = fresh.carry_ns;
 	t = bpf_task_storage_get(&thread_times, task, &fresh, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (!t)
+	if (t)
+		__sync_fetch_and_add(&times.begun, 1);
+	else
 		__sync_fetch_and_add(&times.threads_without, 1);
 }
 
@@ -83,10 +89,23 @@ static __always_inline __u64 times_add(struct fpl_thread_times *t, __u32 kind, _
 	return ns;
 }
 
+/* The run is over while the thread was in @state: add what is left. */
+static __always_inline __u64 times_end(struct fpl_thread_times *t, __u32 state)
+{
+	return times_end_ns > t->since_ns ? times_add(t, state - FPL_THREAD_RUNNING, times_end_ns)
+					  : 0;
+}
+
+/* May the books of the thread, which is in @state, be closed here? One of two that ask may. */
+static __always_inline int times_may_close(struct fpl_thread_times *t, __u32 state)
+{
+	return state != FPL_THREAD_OVER &&
+	       __sync_val_compare_and_swap(&t->state, state, FPL_THREAD_OVER) == state;
+}
+
 /* The thread's books are closed: add them to those of the run. */
 static __always_inline void times_close(struct fpl_thread_times *t)
 {
-	t->state = FPL_THREAD_OVER;
 #pragma GCC unroll 4
 	for (__u32 i = 0; i < FPL_TIME_COUNT; i++)
 		__sync_fetch_and_add(&times.ns[i], t->ns[i]);
@@ -128,7 +147,8 @@ static __always_inline void switched_out(struct fpl_thread_times *t, __u32 state
 									 : FPL_TIME_UNSEEN,
 		  now_ns);
 	if (state & STATE_DEAD) {
-		times_close(t);
+		if (times_may_close(t, was))
+			times_close(t);
 		return;
 	}
 	t->state = state ? FPL_THREAD_BLOCKED : FPL_THREAD_RUNNABLE;
@@ -146,25 +166,55 @@ static __always_inline void switched_in(struct fpl_thread_times *t, __u64 now_ns
 	t->state = FPL_THREAD_RUNNING;
 }
 
+/* The run is over. A thread that was exiting then is in no list of threads any more: its last
+ * switch closes its books. */
+static __always_inline void switched_late(struct task_struct *prev)
+{
+	struct fpl_thread_times *t = times_of(prev);
+	__u32 was;
+
+	if (!t || !(BPF_CORE_READ(prev, __state) & STATE_DEAD))
+		return;
+	was = t->state;
+	if (!times_may_close(t, was))
+		return;
+	times_end(t, was == FPL_THREAD_UNKNOWN ? FPL_THREAD_RUNNING : was);
+	times_close(t);
+}
+
+/* The kernel's state of a thread that leaves its CPU; 0: it would run on. @told: as the kernel
+ * tells it, which is not to be believed where a signal is pending. */
+static __always_inline __u32 state_of(struct task_struct *prev, int preempt, __u32 told)
+{
+	__u32 state = preempt ? 0 : BPF_CORE_READ(prev, __state);
+
+	return state == STATE_WAKING ? told : state;
+}
+
 /*
  * A switch from @prev to @next. A thread is blocked where it left by itself and its state says so:
  * the state is read here, because a thread with a pending signal is set running again after the
  * kernel has read the state that it tells.
  */
 SEC("tp_btf/sched_switch")
-int BPF_PROG(on_switch, int preempt, struct task_struct *prev, struct task_struct *next)
+int BPF_PROG(on_switch, int preempt, struct task_struct *prev, struct task_struct *next,
+	     __u32 prev_state)
 {
 	__u32 zero = 0, is_due = 0;
 	__u32 *due = bpf_map_lookup_elem(&switched, &zero);
 	struct fpl_thread_times *t;
 	__u64 now_ns;
 
-	if (!gate_is_open() || !due)
+	if (!gate_is_open()) {
+		switched_late(prev);
+		return 0;
+	}
+	if (!due)
 		return 0;
 	now_ns = bpf_ktime_get_ns();
 	t = times_of(prev);
 	if (t && t->state != FPL_THREAD_OVER)
-		switched_out(t, preempt ? 0 : BPF_CORE_READ(prev, __state), now_ns);
+		switched_out(t, state_of(prev, preempt, prev_state), now_ns);
 	t = times_of(next);
 	if (t && t->state != FPL_THREAD_OVER) {
 		switched_in(t, now_ns);

@@ -685,7 +685,8 @@ struct fpl_times {
 	__u64 sampled_ns, unwanted_ns;
 	__u64 carried_ns, first_carry_ns; /* in carries, at the end and at the beginning */
 	__u64 asleep_ns;		  /* in blocks that had not ended when the run did */
-	__u64 blocks, threads;
+	__u64 blocks;
+	__u64 begun, threads;  /* threads whose books were begun, and closed */
 	__u64 threads_without; /* the kernel had no memory for their books */
 };
 

@@ -19,9 +19,6 @@
 
 /* The iterator closes books; else it begins them. Written by userspace before it reads it. */
 __u32 times_are_over;
-/* CLOCK_MONOTONIC, when the gate was closed. */
-__u64 times_end_ns;
-
 /* Pages of stack that are copied: nothing tells where the stack ends. */
 #define SLEEPER_PAGES (FPL_SNAPSHOT_MAX / FPL_STACK_PAGE)
 
@@ -186,9 +183,9 @@ static __always_inline int is_sleeper_wanted(struct task_struct *task)
 static __always_inline int times_take(struct task_struct *task, struct fpl_thread_times *t)
 {
 	__u32 state = t->state, sleep = BPF_CORE_READ(task, __state);
-	__u64 end_ns = times_end_ns, ns = 0, due_ns = 0;
+	__u64 ns, due_ns = 0;
 
-	if (state == FPL_THREAD_OVER)
+	if (!times_may_close(t, state))
 		return 0;
 	if (state == FPL_THREAD_UNKNOWN) { /* in the whole run it has neither slept nor woken up */
 		state = sleep			      ? FPL_THREAD_BLOCKED
@@ -196,8 +193,7 @@ static __always_inline int times_take(struct task_struct *task, struct fpl_threa
 						      : FPL_THREAD_RUNNABLE;
 		t->sleep = sleep;
 	}
-	if (end_ns > t->since_ns)
-		ns = times_add(t, state - FPL_THREAD_RUNNING, end_ns);
+	ns = times_end(t, state);
 	if (config.flags & FPL_CONFIG_STACKS) {
 		due_ns = state != FPL_THREAD_RUNNING && is_sleeper_wanted(task);
 	} else if (state == FPL_THREAD_BLOCKED && is_sleeper_wanted(task)) {

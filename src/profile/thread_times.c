@@ -4,11 +4,14 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "fpless.skel.h"
 
 bool thread_times_are_kept(const struct fpless_bpf *skel)
@@ -19,6 +22,8 @@ bool thread_times_are_kept(const struct fpless_bpf *skel)
 /* The iterator writes so much for each thread that it samples (bpf/sleeper.h), so a read of a few
  * of these ends when a few copies of stacks are in the ring. */
 #define SLEEPERS_AT_ONCE 2u
+
+#define EXITING_WAIT_MS 500u
 
 /* Have the kernel call the iterator for each thread. @pause: as of thread_times_close; NULL:
  * nothing is sampled. */
@@ -56,13 +61,32 @@ void thread_times_stop(const struct fpless_bpf *skel)
 	__atomic_store_n(&skel->bss->times_end_ns, clock_monotonic_ns(), __ATOMIC_SEQ_CST);
 }
 
+/* Threads whose books are not closed yet. */
+static uint64_t nr_open(const struct fpless_bpf *skel)
+{
+	const struct fpl_times *times = &skel->bss->times;
+
+	return __atomic_load_n(&times->begun, __ATOMIC_SEQ_CST) -
+	       __atomic_load_n(&times->threads, __ATOMIC_SEQ_CST);
+}
+
 int thread_times_close(const struct fpless_bpf *skel, void (*pause)(void *ctx), void *ctx,
 		       struct fpl_err *err)
 {
 	if (!thread_times_are_kept(skel))
 		return 0;
 	__atomic_store_n(&skel->bss->times_are_over, 1, __ATOMIC_SEQ_CST);
-	return run_iterator(skel, pause, ctx, err);
+
+	int code = run_iterator(skel, pause, ctx, err);
+
+	/* threads that were exiting: their last switch closes their books */
+	for (uint64_t ms = 0; !code && ms < EXITING_WAIT_MS && nr_open(skel); ms++)
+		nanosleep(&(struct timespec){ .tv_nsec = NS_PER_MS }, NULL);
+	if (!code && nr_open(skel))
+		fpl_log(FPL_LOG_WARN,
+			"%" PRIu64 " threads are still exiting: their time is not in the sums",
+			nr_open(skel));
+	return code;
 }
 
 struct fpl_times thread_times_sums(const struct fpless_bpf *skel)

@@ -3,6 +3,7 @@
 """fpless stack: each thread's stack equals that of eu-stack, which stops the process for it. Arguments: FPLESS FIXTURES."""
 
 import collections
+import os
 import re
 import subprocess
 import time
@@ -35,6 +36,18 @@ def state(pid, tid):
         return file.read().rpartition(") ")[2][0]
 
 
+def at_rest(pid):
+    """How often each thread has been switched away from; None: one does not sleep."""
+    found = {}
+    for tid in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{tid}/status", encoding="ascii", errors="replace") as file:
+            lines = dict(line.split(":\t", 1) for line in file.read().splitlines() if ":\t" in line)
+        if not lines["State"].startswith("S"):
+            return None
+        found[tid] = lines["voluntary_ctxt_switches"], lines["nonvoluntary_ctxt_switches"]
+    return found
+
+
 def eu_stacks(pid):
     """Of each thread, where the code of its frames lies in its page: that is the same in the file and in memory."""
     text = subprocess.run(["eu-stack", "-p", str(pid)], capture_output=True, text=True, timeout=TIMEOUT_S, check=False).stdout
@@ -54,14 +67,14 @@ class Stack(RootCase):
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
         self.addCleanup(process.stdin.close)
-        until, before = time.monotonic() + TIMEOUT_S, None
-        while time.monotonic() < until:
-            stacks = eu_stacks(process.pid)
-            if stacks and stacks == before and (name != "threads" or len(stacks) == THREADS + 1):
+        nr, before = THREADS + 1 if name == "threads" else 1, None
+        for _ in range(10 * TIMEOUT_S):
+            now = at_rest(process.pid)
+            if now and now == before and len(now) == nr:
                 return process.pid
-            before = stacks
-            time.sleep(0.05)
-        self.fail(f"{name} does not come to rest")
+            before = now
+            time.sleep(0.1)
+        self.fail(f"{name} does not come to rest: {before}")
 
     def blocks(self, text):
         """[(threads, pages of the pcs of the user frames)]"""
