@@ -171,6 +171,7 @@ static __always_inline void switched_in(struct fpl_thread_times *t, __u64 now_ns
 static __always_inline void switched_late(struct task_struct *prev)
 {
 	struct fpl_thread_times *t = times_of(prev);
+	__u64 ns;
 	__u32 was;
 
 	if (!t || !(BPF_CORE_READ(prev, __state) & STATE_DEAD))
@@ -178,7 +179,9 @@ static __always_inline void switched_late(struct task_struct *prev)
 	was = t->state;
 	if (!times_may_close(t, was))
 		return;
-	times_end(t, was == FPL_THREAD_UNKNOWN ? FPL_THREAD_RUNNING : was);
+	ns = times_end(t, was == FPL_THREAD_UNKNOWN ? FPL_THREAD_RUNNING : was);
+	if (was == FPL_THREAD_BLOCKED)
+		__sync_fetch_and_add(&times.asleep_ns, ns);
 	times_close(t);
 }
 

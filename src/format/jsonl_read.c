@@ -133,9 +133,12 @@ static void read_weight_unit(struct reading *reading, json_object *meta)
 	struct recording *to = reading->recording;
 
 	to->weight_unit = jsonl_interned(reading, meta, "weight_unit");
-	if (!strcmp(recording_string(to, to->weight_unit), "nanoseconds"))
-		to->weight_unit = 0;
-	else if (sample_unit_ns(recording_string(to, to->weight_unit)))
+	if (!strcmp(recording_string(to, to->weight_unit), "nanoseconds")) {
+		/* of a clock its stacks have "weight_ns", and of what else weighs a time "weight"
+		 */
+		if (!json_object_object_get_ex(meta, "period", NULL))
+			to->weight_unit = 0;
+	} else if (sample_unit_ns(recording_string(to, to->weight_unit)))
 		reading_fail(reading, "a weight is a time in other than nanoseconds");
 }
 

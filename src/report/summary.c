@@ -115,7 +115,7 @@ static void write_times(FILE *to, const struct profile *profile)
 		(double)ns[FPL_TIME_ON_CPU] / 1e9, (double)ns[FPL_TIME_UNSEEN] / 1e9);
 	if (profile->times.asleep_ns)
 		fprintf(to,
-			"  asleep       %.1f s of that in waits that have not ended: no stack with --cgroup\n",
+			"  asleep       %.1f s of that in waits that have not ended, without a stack\n",
 			(double)profile->times.asleep_ns / 1e9);
 }
 

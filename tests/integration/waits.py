@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the fixture `waits` says of itself, and what fpless offcpu says of it: judged in ns."""
+
+import collections
+
+PERIOD_NS = 10_000_000  # shorter waits are sampled one for so many ns of them
+SLACK_NS = 1_000_000
+
+Own = collections.namedtuple("Own", "nr clock_ns cpu_ns delay_ns")
+
+
+def own(text):
+    """{function: what its thread measured}."""
+    return {words[0]: Own(*map(int, words[1:])) for words in map(str.split, text.splitlines())
+            if len(words) == 5 and words[0].startswith("wait_")}
+
+
+def function(stack):
+    """The function that waits: the innermost one of the fixture's; None: another place."""
+    return next((frame["symbol"] for frame in stack["user"]
+                 if (frame.get("symbol") or "").startswith("wait_")), None)
+
+
+def sums(stacks, key="weight"):
+    found = collections.Counter()
+    for stack in stacks:
+        found[function(stack)] += stack[key]
+    return found
+
+
+def book_faults(run):
+    """The ns of the threads close exactly, and the stacks weigh what the kernel side says it sampled."""
+    times, faults = run.stats["times"], []
+    left = times["blocked"] + times["first_carry"]
+    right = times["sampled"] + times["unwanted"] + times["carried"] + times["asleep"]
+    if left != right:
+        faults.append(f"blocked + first_carry: {left}, not {right}: {times}")
+    weight = sum(stack["weight"] for stack in run.stacks)
+    if not run.stats["filtered"] and not sum(run.stats["lost"].values()) and weight != times["sampled"]:
+        faults.append(f"the stacks weigh {weight}: {times}")
+    if times["threads_without"]:
+        faults.append(f"threads without books: {times}")
+    return faults
+
+
+def slack_ns(mine, times):
+    """By how much a wait measured by its thread and by the kernel side may differ: 1 % and 1 ms, 2 us a wait for the
+    clocks that are read one after the other, and what the kernel did not tell of."""
+    return mine.clock_ns // 100 + SLACK_NS + 2000 * mine.nr + times["unseen"]
+
+
+def weight_faults(name, mine, weight, times, error_ns=0):
+    """A thread's clock also counts its time on a CPU and in a run queue: the rest is what it was blocked.
+
+    @error_ns: of systematic sampling with a random start the error is at most one period a thread."""
+    blocked = mine.clock_ns - mine.cpu_ns - mine.delay_ns
+    bound = slack_ns(mine, times) + error_ns
+    return [] if abs(weight - blocked) <= bound else \
+        [f"{name}: {weight} ns, it measured {blocked}, bound {bound}: {mine}, {times}"]
