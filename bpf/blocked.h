@@ -69,8 +69,7 @@ static __always_inline void times_make(struct task_struct *task, __u32 state)
 	};
 
 	if (config.block_ns)
-		fresh.carry_ns = ((__u64)bpf_get_prandom_u32() << 32 | bpf_get_prandom_u32()) %
-				 config.block_ns;
+		fresh.carry_ns = random_below(config.block_ns);
 	fresh.first_carry_ns = fresh.carry_ns;
 	t = bpf_task_storage_get(&thread_times, task, &fresh, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (t)
@@ -283,7 +282,7 @@ int on_times_exec(void *ctx)
  */
 static __always_inline void sample_block(void *ctx)
 {
-	struct moment moment = { .ctx = ctx, .is_alloc = 1 };
+	struct moment moment = { .ctx = ctx, .has_weight = 1 };
 	struct fpl_thread_times *t;
 	struct fpl_scratch *s;
 	__u32 zero = 0;
@@ -298,8 +297,8 @@ static __always_inline void sample_block(void *ctx)
 	moment.slot = slot_take();
 	s = moment.slot ? slot_scratch(moment.slot) : 0;
 	if (s) {
-		s->alloc.weight = t->due_ns;
-		s->alloc.objects = 1;
+		s->given.weight = t->due_ns;
+		s->given.objects = 0; /* it is no allocation */
 	}
 	t->sampled_ns += t->due_ns;
 	t->due_ns = 0;

@@ -12,6 +12,12 @@ const volatile struct fpl_config config SEC(".rodata") = { .max_depth = 1 };
 
 struct env;
 
+/* A random number below @limit, which is not 0. */
+static __always_inline __u64 random_below(__u64 limit)
+{
+	return ((__u64)bpf_get_prandom_u32() << 32 | bpf_get_prandom_u32()) % limit;
+}
+
 static __always_inline int env_read_stack(struct env *env, void *dst, __u32 size, __u64 addr)
 {
 	return bpf_probe_read_user(dst, size, (const void *)addr) != 0;

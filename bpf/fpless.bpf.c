@@ -112,7 +112,7 @@ int on_alloc(struct bpf_perf_event_data *ctx)
 SEC("uprobe")
 int sample_alloc(struct bpf_perf_event_data *ctx)
 {
-	struct moment moment = { .ctx = ctx, .interrupted = ctx, .is_alloc = 1 };
+	struct moment moment = { .ctx = ctx, .interrupted = ctx, .has_weight = 1 };
 	struct alloc_call *call;
 
 	PREEMPTION_OFF;

@@ -64,8 +64,7 @@ static __always_inline __u64 stride_points(struct fpl_counters *count, __u64 siz
 	}
 	nr += end / stride - 1;
 	count->stratum_at = end % stride;
-	count->stratum_point =
-		((__u64)bpf_get_prandom_u32() << 32 | bpf_get_prandom_u32()) % stride;
+	count->stratum_point = random_below(stride);
 	return nr + (count->stratum_point < count->stratum_at);
 }
 
@@ -224,10 +223,10 @@ static __noinline __u32 alloc_prepare(void *ctx, const struct alloc_call *call, 
 
 	if (!asked || !s || !call)
 		return FPL_SOURCES_MAX;
-	s->alloc.addr = call->addr;
-	s->alloc.weight = call->points * asked->stride;
+	s->given.addr = call->addr;
+	s->given.weight = call->points * asked->stride;
 	/* as many of its size weigh so much */
-	s->alloc.objects = call->size ? s->alloc.weight * FPL_OBJECT / call->size : FPL_OBJECT;
+	s->given.objects = call->size ? s->given.weight * FPL_OBJECT / call->size : FPL_OBJECT;
 	s->counted_id = 0;
 	return source;
 }
@@ -245,7 +244,7 @@ static __noinline int alloc_remember(__u32 slot)
 	entry.objects = s->sample.objects;
 	entry.id = s->counted_id;
 	entry._pad = 0;
-	live_put(s->alloc.addr, &entry);
+	live_put(s->given.addr, &entry);
 	return 0;
 }
 

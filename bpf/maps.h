@@ -144,7 +144,7 @@ struct fpl_scratch {
 	__u32 counted_id; /* of the record with the stack of the last sample; 0: it was lost */
 	struct {
 		__u64 addr, weight, objects;
-	} alloc; /* that is being sampled: heap.h */
+	} given; /* of the moment that is being sampled: heap.h, blocked.h */
 	struct {
 		__u64 pc, fp;
 		__u32 is_64bit; /* 0: no user registers, or those of 32-bit code */

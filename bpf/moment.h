@@ -22,8 +22,8 @@ struct moment {
 	const struct fpl_source *event; /* what is asked of the record that ctx is; NULL: nothing */
 	__u32 source;			/* which of the run's sources, 0.. */
 	__u32 slot;			/* memory and counters that are its own: slot.h */
-	__u32 is_alloc; /* its weight and its objects are in the slot: fpl_scratch.alloc */
-	__u64 now_ns;	/* 0: the clock has not been read */
+	__u32 has_weight; /* its weight and its objects are in the slot: fpl_scratch.given */
+	__u64 now_ns;	  /* 0: the clock has not been read */
 };
 
 /* Weight of a sample of each source: written by userspace while the gate is closed. */

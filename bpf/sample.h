@@ -65,11 +65,11 @@ static __always_inline void sample_begin(struct fpl_scratch *s, const struct mom
 
 	sample_clear(s, moment->slot, moment->source, start_ns, pid_tgid);
 	sample->header.time_ns = moment->now_ns;
-	sample->weight = moment->is_alloc ? s->alloc.weight
-			 : moment->event  ? event_weight(moment)
-					  : source_weight(moment->source);
-	if (moment->is_alloc)
-		sample->objects = s->alloc.objects;
+	sample->weight = moment->has_weight ? s->given.weight
+			 : moment->event    ? event_weight(moment)
+					    : source_weight(moment->source);
+	if (moment->has_weight)
+		sample->objects = s->given.objects;
 	bpf_get_current_comm(sample->comm, sizeof(sample->comm));
 	if (config.flags & FPL_CONFIG_BY_CGROUP)
 		sample->cgroup = bpf_get_current_cgroup_id();

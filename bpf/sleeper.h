@@ -66,15 +66,7 @@ static __noinline __u64 sleeper_fill(struct task_struct *task, struct fpl_scratc
 	to->id = 0; /* no other one may share bytes with it */
 	bpf_probe_read_kernel(to->bytes, sizeof(s->sample), &s->sample);
 	frames_copy(to, sizeof(s->sample), s, 0, s->sample.nr_kernel, FPL_KERNEL_DEPTH_MAX);
-	LOOKUP_OPAQUE(regs_off);
-	if (regs_off > sizeof(s->sample) + 8 * FPL_FRAMES_MAX)
-		return 0;
-	bpf_probe_read_kernel(to->bytes + regs_off, sizeof(s->regs), &s->regs);
-	regs_off += sizeof(s->regs);
-	bpf_probe_read_kernel(to->bytes + regs_off, sizeof(to->hole), &to->hole);
-	regs_off += sizeof(to->hole);
-	bpf_probe_read_kernel(to->bytes + regs_off, sizeof(to->shared), &to->shared);
-	return off + size;
+	return snapshot_put_regs(s, to, FPL_RECORD_SNAPSHOT, regs_off) ? off + size : 0;
 }
 
 /* How often the thread has left a CPU; -1: it is on one. */
@@ -149,7 +141,6 @@ static __noinline void sleeper_sample(struct task_struct *task, __u64 weight)
 		     (__u64)tgid_of(task) << 32 | tid_of(task));
 	s->sample.header.time_ns = times_end_ns;
 	s->sample.weight = weight;
-	s->sample.objects = 1;
 	bpf_probe_read_kernel(s->sample.comm, sizeof(s->sample.comm), &task->comm);
 	s->sample.flags = FPL_SAMPLE_KERNEL | (mm_of(task) ? 0 : FPL_SAMPLE_KTHREAD);
 	if (config.flags & FPL_CONFIG_KERNEL) {

@@ -305,6 +305,26 @@ static __always_inline void snapshot_find_islands(struct fpl_scratch *s, struct 
 		islands_find_go(to);
 }
 
+/*
+ * Put the registers at @to + @off and, of a FPL_RECORD_SNAPSHOT, what describes the copy of the
+ * stack behind them. Returns 0 on failure.
+ */
+static __always_inline int snapshot_put_regs(struct fpl_scratch *s, struct fpl_snapshot *to,
+					     __u32 type, __u64 off)
+{
+	LOOKUP_OPAQUE(off);
+	if (off > sizeof(s->sample) + 8 * FPL_FRAMES_MAX)
+		return 0;
+	bpf_probe_read_kernel(to->bytes + off, sizeof(s->regs), &s->regs);
+	if (type != FPL_RECORD_SNAPSHOT)
+		return 1;
+	off += sizeof(s->regs);
+	bpf_probe_read_kernel(to->bytes + off, sizeof(to->hole), &to->hole);
+	off += sizeof(to->hole);
+	bpf_probe_read_kernel(to->bytes + off, sizeof(to->shared), &to->shared);
+	return 1;
+}
+
 /* Put the frames, @nr_user of them the sample's first user frames, the registers and the stack
  * together in @to. Returns the size of the record, or 0 on failure. */
 static __always_inline __u64 snapshot_fill(struct fpl_scratch *s, struct fpl_snapshot *to,
@@ -339,20 +359,10 @@ static __always_inline __u64 snapshot_fill(struct fpl_scratch *s, struct fpl_sna
 	bpf_probe_read_kernel(to->bytes, sizeof(s->sample), &s->sample);
 	frames_copy(to, sizeof(s->sample), s, 0, nr_user, FPL_USER_FRAMES_MAX);
 	frames_copy(to, rest_off, s, rest_at, nr_rest, FPL_REST_MAX);
-	LOOKUP_OPAQUE(regs_off);
-	if (regs_off > sizeof(s->sample) + 8 * FPL_FRAMES_MAX)
-		return 0;
-	bpf_probe_read_kernel(to->bytes + regs_off, sizeof(s->regs), &s->regs);
-	if (type != FPL_RECORD_SNAPSHOT)
-		return size + stack_close_up(to);
 	size += stack_close_up(to);
-	if (to->hole.nr_islands)
+	if (type == FPL_RECORD_SNAPSHOT && to->hole.nr_islands)
 		size += (__u32)islands_copy(to, (__u32)size);
-	regs_off += sizeof(s->regs);
-	bpf_probe_read_kernel(to->bytes + regs_off, sizeof(to->hole), &to->hole);
-	regs_off += sizeof(to->hole);
-	bpf_probe_read_kernel(to->bytes + regs_off, sizeof(to->shared), &to->shared);
-	return size;
+	return snapshot_put_regs(s, to, type, regs_off) ? size : 0;
 }
 
 /* With this much in the ring its reader has been woken already. */
