@@ -67,19 +67,6 @@ static void parse_state(const char *arg, struct engine_blocks *blocks, struct ar
 	refuse(state, "--state %s: expected S, D, T or all", arg);
 }
 
-/* Refuse what other sources take. */
-static void check(const struct sampling_options *options, struct argp_state *state)
-{
-	const struct source_spec *source = &options->sources[0];
-
-	if (options->nr_sources != 1 || source->class != SOURCE_BLOCKED)
-		refuse(state, "-e: offcpu samples waits: fpless profile samples events");
-	if (source->period)
-		refuse(state, "-c: waits are sampled by their length: --exact takes all");
-	if (options->blocks.max_ns < options->blocks.min_ns)
-		refuse(state, "-M: below -m: no wait is both");
-}
-
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct sampling_options *options = state->input;
@@ -87,6 +74,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = state->child_inputs[1] = state->child_inputs[2] = options;
+		options->own_source = "waits";
 		options->sources[0] = source_spec_blocked();
 		options->blocks = (struct engine_blocks){
 			.period_ns = PERIOD_NS,
@@ -106,8 +94,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_EXACT:
 		options->blocks.period_ns = 0;
 		return 0;
-	case ARGP_KEY_SUCCESS:
-		check(options, state);
+	case ARGP_KEY_END:
+		if (options->blocks.max_ns < options->blocks.min_ns)
+			refuse(state, "-M: below -m: no wait is both");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -442,8 +442,6 @@ static void check_no_clock(const struct parsing *parsing, struct argp_state *sta
 	const struct sampling_options *options = parsing->options;
 	const char *name = options->sources[0].name;
 
-	if (parsing->has_hz && options->sources[0].class == SOURCE_BLOCKED)
-		refuse(state, "-F: waits are sampled by their length: --exact takes all");
 	if (parsing->has_hz)
 		refuse(state, "-F: is for clocks: of %s, -c N samples one in N", name);
 	if (options->max_overhead > 0)
