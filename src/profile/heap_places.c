@@ -300,7 +300,7 @@ static bool is_static(struct search *search, const struct client_file *client_fi
 
 /*
  * Look for functions in @file, which is taken over. @is_program: not a library. *ret: has it some?
- * What is no ELF file has none.
+ * A file that is no ELF has none.
  */
 static int look_in(struct search *search, struct probe_file *file, bool is_program, bool *ret)
 {
@@ -329,24 +329,36 @@ static int look_in(struct search *search, struct probe_file *file, bool is_progr
 	return code;
 }
 
-/* The program of a process, as its maps have it. */
+/* The program of a process, as its maps have it; @pid 0: of the command. */
 static int open_program(struct search *search, pid_t pid, struct probe_file *ret)
 {
+	struct opener *opener = parser_opener(search->options->parser);
 	char link[32], path[PATH_MAX];
 	ssize_t len;
 
+	if (!pid) /* that it cannot be executed is said later, and better */
+		return probe_file_open(opener, search->options->command[0], NULL, 0, ret, NULL);
 	snprintf(link, sizeof(link), "/proc/%d/exe", (int)pid);
 	len = readlink(link, path, sizeof(path) - 1);
 	if (len < 0)
 		return -ENOENT;
 	path[len] = '\0';
-	return probe_file_open_mapped(parser_opener(search->options->parser), text_path_name(path),
-				      pid, ret);
+	return probe_file_open_mapped(opener, text_path_name(path), pid, ret);
 }
 
-static int look_in_process(struct search *search, pid_t pid, bool *ret)
+/* The library @name of a process; @pid 0: as the command will find it. */
+static int open_library(struct search *search, const char *name, pid_t pid, struct probe_file *ret)
 {
 	struct opener *opener = parser_opener(search->options->parser);
+
+	return pid ? probe_file_open_mapped(opener, name, pid, ret)
+		   : probe_file_open(opener, name, NULL, 0, ret, NULL);
+}
+
+/* Look in the program of a process, and in the libraries that it may have; @pid 0: of the command.
+ */
+static int look_in_program(struct search *search, pid_t pid, bool *ret)
+{
 	struct probe_file file;
 	bool has_some = false;
 	int code = 0;
@@ -355,27 +367,7 @@ static int look_in_process(struct search *search, pid_t pid, bool *ret)
 		code = look_in(search, &file, true, &has_some);
 	*ret |= has_some;
 	for (size_t i = 0; !code && !search->nr_functions && i < ARRAY_SIZE(libraries); i++) {
-		if (probe_file_open_mapped(opener, libraries[i], pid, &file))
-			continue;
-		code = look_in(search, &file, false, &has_some);
-		*ret |= has_some;
-	}
-	return code;
-}
-
-static int look_in_command(struct search *search, bool *ret)
-{
-	struct opener *opener = parser_opener(search->options->parser);
-	struct probe_file file;
-	bool has_some = false;
-	int code = 0;
-
-	/* that it cannot be executed is said later, and better */
-	if (!probe_file_open(opener, search->options->command[0], NULL, 0, &file, NULL))
-		code = look_in(search, &file, true, &has_some);
-	*ret |= has_some;
-	for (size_t i = 0; !code && !search->nr_functions && i < ARRAY_SIZE(libraries); i++) {
-		if (probe_file_open(opener, libraries[i], NULL, 0, &file, NULL))
+		if (open_library(search, libraries[i], pid, &file))
 			continue;
 		code = look_in(search, &file, false, &has_some);
 		*ret |= has_some;
@@ -446,9 +438,9 @@ int heap_places_find(const struct engine_options *options, const char *wanted,
 	if (!code && search.nr_libraries)
 		code = look_in_libraries(&search, &has_some);
 	else if (!code && options->target == ENGINE_TARGET_COMMAND)
-		code = look_in_command(&search, &has_some);
+		code = look_in_program(&search, 0, &has_some);
 	for (size_t i = 0; !code && !search.nr_libraries && i < options->nr_pids; i++)
-		code = look_in_process(&search, options->pids[i], &has_some);
+		code = look_in_program(&search, options->pids[i], &has_some);
 	if (!code)
 		code = check(&search, has_some);
 	if (search.client)

@@ -14,7 +14,8 @@
 #include "base/log.h"
 #include "fpless.skel.h"
 
-bool thread_times_are_kept(const struct fpless_bpf *skel)
+/* Were the programs loaded that keep the books? */
+static bool are_kept(const struct fpless_bpf *skel)
 {
 	return bpf_program__autoload(skel->progs.each_thread);
 }
@@ -53,7 +54,7 @@ static int run_iterator(const struct fpless_bpf *skel, void (*pause)(void *ctx),
 
 int thread_times_begin(const struct fpless_bpf *skel, struct fpl_err *err)
 {
-	return thread_times_are_kept(skel) ? run_iterator(skel, NULL, NULL, err) : 0;
+	return are_kept(skel) ? run_iterator(skel, NULL, NULL, err) : 0;
 }
 
 void thread_times_stop(const struct fpless_bpf *skel)
@@ -73,7 +74,7 @@ static uint64_t nr_open(const struct fpless_bpf *skel)
 int thread_times_close(const struct fpless_bpf *skel, void (*pause)(void *ctx), void *ctx,
 		       struct fpl_err *err)
 {
-	if (!thread_times_are_kept(skel))
+	if (!are_kept(skel))
 		return 0;
 	__atomic_store_n(&skel->bss->times_are_over, 1, __ATOMIC_SEQ_CST);
 

@@ -13,9 +13,6 @@
 
 struct fpless_bpf;
 
-/* Were the programs loaded that keep the books? */
-bool thread_times_are_kept(const struct fpless_bpf *skel);
-
 /*
  * Begin the books of all threads of the targets. From the gate's opening on, others begin with the
  * thread. Errors: -EOPNOTSUPP. Cost: 0.3 us for each thread of the machine.
