@@ -23,7 +23,8 @@ class FramesHaveLines(RootCase):
         run = self.run_chain()
         found = self.frames(run)
         self.assertTrue(found)
-        named = [frame for frame in found if frame["symbol"] not in (None, "_start")]
+        # the linker's stubs have no line
+        named = [frame for frame in found if frame["symbol"] not in (None, "_start") and not frame["symbol"].endswith("@plt")]
         self.assertTrue(named)
         for frame in named:
             self.assertRegex(frame.get("file", ""), r"\.[ch]$", frame)
