@@ -1,13 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# usage: bench.sh [programs|unwinders|releases|large-frames|engines [OPTION...]]
+# usage: bench.sh [programs|unwinders|releases|large-frames|offcpu|engines [OPTION...]]
 # Install the benchmarks' programs and run every benchmark, as root on a quiet machine: compiling
 # tables, walking, walking twice, naming, whole machines. Minutes. `programs`: how complete the
 # stacks of some 90 real programs are, beside perf's, 45 minutes at most; it writes the tables of
 # docs/languages.md and README.md. Its options are in tests/bench/programs/run.py. `unwinders`: the
 # test programs of libunwind, gdb, elfutils and LLVM, 6 minutes; `releases`: each release of Debian,
 # and musl, 6 minutes, 2.5 GB (programs/releases.py); `large-frames`: first runs of programs whose frames
-# no snapshot holds, 4 minutes; OPTION as in tests/bench/large_frames/run.py. `engines`: pages and
+# no snapshot holds, 4 minutes; OPTION as in tests/bench/large_frames/run.py. `offcpu`: CPU time of a switch while waits are
+# sampled, a minute. `engines`: pages and
 # pictures in Chromium and in Firefox, by keys alone, and what axe-core says, 2 minutes; it installs
 # firefox-esr and has npm fetch axe-core; OPTION as in tests/bench/engines/run.py.
 set -euo pipefail
@@ -51,6 +52,10 @@ if [ "${1-}" = large-frames ]; then
 	shift
 	exec python3 tests/bench/large_frames/run.py build/release/fpless "$@"
 fi
+if [ "${1-}" = offcpu ]; then
+	shift
+	exec python3 tests/bench/offcpu/run.py build/release "$@"
+fi
 cmake --build --preset release --target bench_walker bench_windows bench_events
 
 run() {
@@ -64,6 +69,7 @@ run build/release/tests/bench/coverage/bench_coverage
 run build/release/tests/bench/walker/bench_walker
 run python3 tests/bench/walker/run.py build/release
 run python3 tests/bench/events/run.py build/release
+run python3 tests/bench/offcpu/run.py build/release
 run python3 tests/bench/startup/run.py build/release/fpless
 run python3 tests/bench/own_cost/run.py build/release/fpless
 run python3 tests/bench/top/run.py build/release/fpless

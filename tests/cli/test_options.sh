@@ -9,7 +9,7 @@ fpless=$1
 # Help and version.
 expect 0 '' --help
 says '^Usage: fpless VERB'
-for verb in profile record top heap compare report script tables verify events doctor; do
+for verb in profile offcpu record top heap compare report script tables verify events doctor; do
 	says "^  $verb "
 done
 expect 0 '' --version
@@ -284,4 +284,23 @@ refused '--rows 0: expected a number' top --rows 0
 refused 'only one of what top shows, -f' top -f
 refused 'only one of what top shows, -f' top --stats -
 refused '-a excludes' top -a -p 1
+# offcpu
+expect 0 '' offcpu --help
+for option in -m -M --min-block-time --max-block-time --state --exact -p -a -d; do
+	says "(^|[ ,])$option([ =,[]|\$)"
+done
+refused '-e: this verb samples waits: fpless profile takes it' offcpu -e cs
+refused '-e: this verb samples waits: fpless profile takes it' offcpu -e cpu-clock
+refused '-c: this verb samples waits: fpless profile takes it' offcpu -c 5
+refused '-F: this verb samples waits: fpless profile takes it' offcpu -F 99
+refused '--filter: this verb samples waits: fpless profile takes it' offcpu --filter x
+for us in '' x -1 1e3 86400000001; do
+	refused "-m $us: expected microseconds, at most a day" offcpu -m "$us"
+	refused "-M $us: expected microseconds, at most a day" offcpu -M "$us"
+done
+for state in '' s X S,D; do
+	refused "--state $state: expected S, D, T or all" offcpu --state "$state"
+done
+refused '-M: below -m: no wait is both' offcpu -m 20 -M 10
+refused '-M: below -m: no wait is both' offcpu -M 10 -m 20
 exit $failed

@@ -19,6 +19,7 @@ import tempfile
 import boot
 import guest
 import programs
+from blocked_time import BlockedTime
 from cgroup_share import CgroupShare
 from expectation import Frame, Judge
 from fpless_run import Files, Run
@@ -96,6 +97,7 @@ class Test:
         for program in attached:
             program.words[1] = "600000"
         self.runs.append(GuestRun("attached", (), attached, attached=True))
+        self.blocked = BlockedTime(self.fpless, self.fixtures)
         self.cgroup = CgroupShare(self.fpless, os.path.join(self.fixtures, "caller"))
 
     def known(self, place):
@@ -132,7 +134,7 @@ class Test:
                  + " > /out/uprobe 2>&1; echo $? >> /out/uprobe",
                  shlex.join([os.path.realpath(self.heap_test), HEAP_OPERATIONS])
                  + " > /out/heap 2>&1; echo $? >> /out/heap"]
-        lines += [run.script(self.fpless, self.sequence) for run in self.runs] + [self.cgroup.script()]
+        lines += [run.script(self.fpless, self.sequence) for run in self.runs] + [self.blocked.script(), self.cgroup.script()]
         words = [self.fpless, "compare", "-F", str(HZ), "--json", "--",
                  os.path.join(self.fixtures, "frames"), "1500", "200"]
         lines += [f"echo {FP_DEPTH} > /proc/sys/kernel/perf_event_max_stack",
@@ -281,7 +283,7 @@ def main():
             faults += wrong or test.judge_known(run)
         if test.main.run.status == 0:
             faults += test.judge_distro() + test.compare_with_host(test.main)
-        faults += test.judge_compare(out) + test.cgroup.judge(out)
+        faults += test.judge_compare(out) + test.blocked.judge(out) + test.cgroup.judge(out)
         if faults and os.environ.get("FPLESS_TEST_KEEP"):
             shutil.copytree(out, os.environ["FPLESS_TEST_KEEP"], dirs_exist_ok=True)
         return boot.end(faults)

@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""CPU time of a switch of two processes on one CPU that hand a byte to and fro, with fpless offcpu and without.
+
+usage: run.py BUILD [--rounds 7] [--switches 100000]
+
+BUILD is a build folder with the fixtures. The variants take turns; each is judged by the median of its ratios to the run
+without fpless in the same round. Prints TSV, and fails where a ratio is above its bound.
+"""
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+
+VARIANTS = {  # options of fpless offcpu, and the bound of the ratio
+    "none": (None, None),
+    "offcpu": ((), 1.25),
+    "offcpu --exact -U": (("--exact", "-U"), 1.6),
+    "offcpu --exact": (("--exact",), 2.25),
+}
+
+
+def measure(build, options, rounds, out):
+    """ns of CPU time a switch."""
+    words = [os.path.join(build, "fixtures/pingpong"), str(rounds)]
+    if options is not None:
+        words = [os.path.join(build, "fpless"), "offcpu", "-q", "-o", out, *options, "--", *words]
+    done = subprocess.run(words, input="go\n", capture_output=True, text=True, check=False)
+    lines = (done.stdout + done.stderr).splitlines()
+    if done.returncode or "ready" not in lines:
+        sys.exit(f"{' '.join(words)}: {done.returncode}: {done.stderr}")
+    return float(lines[lines.index("ready") + 1])
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("build")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--switches", type=int, default=100000)
+    options = parser.parse_args()
+    found = {name: [] for name in VARIANTS}
+    with tempfile.TemporaryDirectory(prefix="fpless-bench-") as folder:
+        out = os.path.join(folder, "out.folded")
+        for _ in range(options.rounds):
+            for name, (words, _) in VARIANTS.items():
+                found[name].append(measure(options.build, words, options.switches // 2, out))
+    over = []
+    print("variant\tns_switch\tratio\tleast\tmost\tbound\tload")
+    for name, (_, bound) in VARIANTS.items():
+        ratios = [ns / none for ns, none in zip(found[name], found["none"])]
+        ratio = statistics.median(ratios)
+        with open("/proc/loadavg", encoding="ascii") as file:
+            load = file.read().split()[0]
+        print("%s\t%.0f\t%.2f\t%.2f\t%.2f\t%s\t%s" % (name, statistics.median(found[name]), ratio, min(ratios), max(ratios),
+                                                     bound or "-", load))
+        if bound and ratio > bound:
+            over.append(name)
+    return f"above the bound: {', '.join(over)}" if over else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
