@@ -24,6 +24,7 @@
 #include "bpf/shared.h"
 #include "tests/root/fp_chain.h"
 #include "test_fp_chain.skel.h"
+#include "tests/support/skip_test.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 #define NR_PAGES      16u
@@ -243,8 +244,7 @@ static void return_addresses_behind_the_trampoline_are_the_same(void **state)
 	int probe = kernel_sees_behind() ? open_return_probe() : -1;
 
 	if (probe < 0) {
-		print_message("SKIP: the kernel has no uprobes, or its walk does not see behind\n");
-		skip();
+		skip_test("the kernel has no uprobes, or its walk does not see behind");
 	}
 	/* one call that is not probed between them, and two trampolines more than calls */
 	for (unsigned i = 0; i < NR_PENDING + 3; i++) {

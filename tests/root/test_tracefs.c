@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "proc/tracefs.h"
 #include "source/event_format.h"
+#include "tests/support/skip_test.h"
 
 static int open_or_skip(void)
 {
@@ -15,10 +16,8 @@ static int open_or_skip(void)
 	int fd = -1;
 	int code = tracefs_open(&fd, &err);
 
-	if (code) {
-		printf("SKIP: %s\n", err.msg);
-		skip();
-	}
+	if (code)
+		skip_test("%s", err.msg);
 	return fd;
 }
 

@@ -26,6 +26,7 @@
 #include "profile/preemption.h"
 #include "profile/samplers.h"
 #include "tests/root/uprobe_rig.h"
+#include "tests/support/skip_test.h"
 
 #define NR_THREADS 8u
 
@@ -195,10 +196,8 @@ static void slots_that_are_claimed_count_each_call_once(void **state)
 	struct preemption preemption = { 0 };
 
 	(void)state;
-	if (!preemption_find(&preemption, NULL) && preemption.off_id) {
-		printf("this kernel must not run them so\n");
-		skip();
-	}
+	if (!preemption_find(&preemption, NULL) && preemption.off_id)
+		skip_test("this kernel must not run programs so");
 	run(3);
 }
 
@@ -212,10 +211,8 @@ static void a_slot_without_preemption_counts_each_call_once(void **state)
 	if (samplers_prepare(&uprobe, 1, &err))
 		fail_msg("%s", err.msg);
 	assert_int_equal(preemption_find(&preemption, &err), 0);
-	if (!preemption.off_id) {
-		printf("programs of this kernel claim slots\n");
-		skip();
-	}
+	if (!preemption.off_id)
+		skip_test("programs of this kernel claim slots");
 	run(2);
 }
 

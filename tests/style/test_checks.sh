@@ -118,6 +118,11 @@ rm -r "$tree/src"
 echo 'char *text = must_strdup("x");' | source_file src/naming/a.c
 expect "who names frames during a run may not either" 1 banned
 rm -r "$tree/src"
+echo 'skip_test("not root");' | source_file tests/unit/a.c
+expect "a skip that says its reason" 0 banned
+echo 'skip();' | source_file tests/unit/a.c
+expect "a skip without a reason" 1 banned
+rm -r "$tree/tests"
 
 body 60 | source_file src/a.c
 expect "60 lines" 0 size

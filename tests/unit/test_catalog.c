@@ -18,6 +18,7 @@
 #include "profile/catalog.h"
 #include "profile/share.h"
 #include "tests/support/elf_builder.h"
+#include "tests/support/skip_test.h"
 
 #define FILES_MAX 3u
 
@@ -212,10 +213,7 @@ static void path_alone_does_not_identify_untrusted_files(void **state)
 	char folder[] = "/tmp/test_catalog.XXXXXX", path[64], aside[64];
 	struct catalog *catalog;
 
-	if (geteuid()) {
-		print_message("SKIP: not root\n");
-		skip();
-	}
+	need_root();
 	assert_non_null(mkdtemp(folder));
 	snprintf(path, sizeof(path), "%s/library", folder);
 	snprintf(aside, sizeof(aside), "%s/aside", folder);
@@ -292,10 +290,7 @@ static bool meets_what_is_mapped(const struct world *world, uid_t owner)
 
 static void a_new_file_is_met_by_its_path_where_its_owner_is_trusted(void **state)
 {
-	if (geteuid()) {
-		print_message("SKIP: not root\n");
-		skip();
-	}
+	need_root();
 	assert_true(meets_what_is_mapped(*state, 1234));
 	assert_false(meets_what_is_mapped(*state, 0));
 }
@@ -342,10 +337,7 @@ static void a_forged_file_met_first_does_not_speak_for_roots(void **state)
 	char folder[] = "/tmp/test_catalog.XXXXXX", path[64];
 	struct catalog *catalog;
 
-	if (geteuid()) {
-		print_message("SKIP: not root\n");
-		skip();
-	}
+	need_root();
 	assert_non_null(mkdtemp(folder));
 	snprintf(path, sizeof(path), "%s/library", folder);
 	assert_int_equal(catalog_create(16, world->parser, &catalog, NULL), 0);
@@ -498,13 +490,9 @@ static void who_has_large_files_read_does_not_keep_others_waiting(void **state)
 	unsigned int nr_refused = 0;
 	char path[64];
 
-	if (geteuid()) {
-		print_message("SKIP: not root\n");
-		skip();
-	}
+	need_root();
 #ifdef __SANITIZE_ADDRESS__
-	print_message("SKIP: reading such a file takes more than it may\n");
-	skip();
+	skip_test("with sanitizers, reading such a file takes more than it may");
 #endif
 	assert_int_equal(catalog_create(256, world->parser, &catalog, NULL), 0);
 	for (unsigned int i = 0; i < 20 && !nr_refused; i++) {
@@ -513,9 +501,8 @@ static void who_has_large_files_read_does_not_keep_others_waiting(void **state)
 		unmap_file(&hint);
 	}
 	if (!nr_refused && clock_monotonic_ns() > began_ns + 20 * NS_PER_S) {
-		print_message("SKIP: the files took no CPU time worth the name\n");
 		catalog_destroy(catalog);
-		skip();
+		skip_test("the files took too little CPU time to be refused");
 	}
 	assert_int_equal(nr_refused, 1);
 	assert_true(catalog_nr(catalog) > 0);
@@ -551,10 +538,7 @@ static void a_cgroup_has_half_of_the_room_for_files_of_root(void **state)
 	struct world *world = *state;
 	struct catalog *catalog;
 
-	if (geteuid()) {
-		print_message("SKIP: not root\n");
-		skip();
-	}
+	need_root();
 	assert_int_equal(catalog_create(8, world->parser, &catalog, NULL), 0);
 	for (unsigned int i = 0; i < ARRAY_SIZE(cases); i++) {
 		const struct object *object;

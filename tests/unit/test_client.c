@@ -21,6 +21,7 @@
 #include "parse/client.h"
 #include "parse/name_key.h"
 #include "symbolize/symtab_read.h"
+#include "tests/support/skip_test.h"
 
 struct office {
 	struct parser *parser;
@@ -248,8 +249,7 @@ static void death_of_a_worker_costs_one_request(void **state)
 	assert_int_equal(client_table(office->client, &office->file, &table, NULL), 0);
 	table_destroy(table);
 	first = worker();
-	if (geteuid() != 0)
-		skip();
+	need_root();
 	assert_int_equal(kill(first, SIGTERM), 0);
 	assert_int_equal(client_table(office->client, &office->file, &table, &err), -EOWNERDEAD);
 	assert_string_equal(err.msg, "/bin/self: the process that read it was killed by signal 15 "
@@ -269,8 +269,7 @@ static void expect_replaced_after(struct office *office, int signal)
 	assert_int_equal(client_table(office->client, &office->file, &table, NULL), 0);
 	table_destroy(table);
 	first = worker();
-	if (geteuid() != 0)
-		skip();
+	need_root();
 	assert_int_equal(kill(first, signal), 0);
 	assert_int_equal(client_table(office->client, &office->file, &table, NULL), 0);
 	table_destroy(table);
@@ -333,7 +332,7 @@ static void lines_are_those_of_the_debug_file(void **state)
 	struct probe probe;
 
 	if (fd < 0)
-		skip();
+		skip_test("%s is not built: no C++ compiler", path);
 	assert_int_equal(client_file_init(&file, fd, path), 0);
 	assert_int_equal(client_facts(office->client, &file, &elf, NULL, &link, NULL), 0);
 	client_find_debug(office->client, &file, elf, &link, NULL);
@@ -409,7 +408,7 @@ static void a_debug_file_has_no_code_to_list(void **state)
 	struct probe probe;
 
 	if (fd < 0)
-		skip();
+		skip_test("%s is not built: no C++ compiler", path);
 	assert_int_equal(elf_file_open_path(path, &elf, NULL), 0);
 	find_symbol(elf, "_Z9outermosti", &probe);
 	elf_file_close(elf);
@@ -429,7 +428,7 @@ static void a_file_without_debugging_information_has_no_lines(void **state)
 	struct fpl_err err = { 0 };
 
 	if (fd < 0)
-		skip();
+		skip_test("%s is not built: no C++ compiler", path);
 	assert_int_equal(client_file_init(&file, fd, path), 0);
 	assert_int_equal(client_lines(office->client, &file, &vaddr, 1, &chains, &err), -ENOENT);
 }
@@ -467,7 +466,7 @@ static void a_worker_keeps_files_that_will_be_asked_about_again(void **state)
 	struct elf_file *elf;
 
 	if (!wait_for_key(office->self))
-		skip();
+		skip_test("the times of this file system tell no change");
 	assert_int_equal(elf_file_open_path("/proc/self/exe", &elf, NULL), 0);
 	find_symbol(elf, "open_office", &probe);
 	elf_file_close(elf);
@@ -672,8 +671,7 @@ static void spawner_that_was_ended_or_stopped_is_replaced(void **state)
 
 	assert_int_equal(client_table(office->client, &office->file, &table, NULL), 0);
 	table_destroy(table);
-	if (geteuid() != 0)
-		skip();
+	need_root();
 	for (int i = 0; i < 3; i++) {
 		assert_int_equal(kill(child_of(getpid()), i ? SIGKILL : SIGSTOP), 0);
 		client_close(office->client);

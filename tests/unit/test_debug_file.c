@@ -17,6 +17,7 @@
 #include "tests/support/debug_open.h"
 #include "tests/support/elf_builder.h"
 #include "tests/support/tree.h"
+#include "tests/support/skip_test.h"
 
 /* A directory of its own for each test, removed with all it holds. */
 struct scratch {
@@ -452,10 +453,8 @@ static void files_are_fetched_into_the_cache(void **state)
 		debuginfod_close(debuginfod);
 	}
 	tree_fini(&tree);
-	if (code == -ENOSYS) {
-		print_message("SKIP: %s\n", err.msg);
-		skip();
-	}
+	if (code == -ENOSYS)
+		skip_test("%s", err.msg);
 	assert_int_equal(code, 0);
 }
 

@@ -17,6 +17,7 @@
 #include "obj/trusted_path.h"
 #include "parse/client.h"
 #include "tests/support/elf_builder.h"
+#include "tests/support/skip_test.h"
 
 enum { USER = 12345, OTHER = 12346 };
 
@@ -71,14 +72,6 @@ static int drop_place(void **state)
 	}
 	free(place);
 	return 0;
-}
-
-static void need_root(void)
-{
-	if (geteuid()) {
-		print_message("SKIP: not root\n");
-		skip();
-	}
 }
 
 /* An ELF file of @owner with a build-id that ends in @id and a debuglink to "it.debug"; @id 0: of

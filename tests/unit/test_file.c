@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/output_file.h"
 #include "tests/support/text_file.h"
+#include "tests/support/skip_test.h"
 
 #ifdef TEST_FILE_NAMED
 /* As on a file system that has no files without a name: the linker puts this before openat(2). */
@@ -145,8 +146,7 @@ static void helper_places_outputs_without_our_rights(void **state)
 	struct privileged_helper helper = HELPER_NONE;
 
 	(void)state;
-	if (geteuid())
-		skip(); /* needs another user */
+	need_root(); /* to be another user */
 	remove_all();
 	write_text("old.txt", "old\n");
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {

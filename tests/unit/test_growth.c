@@ -13,6 +13,7 @@
 #include "base/id_table.h"
 #include "base/strings.h"
 #include "base/vector.h"
+#include "tests/support/skip_test.h"
 
 /* A build with sanitizers ends where there is no memory, unless it is told not to. */
 const char *__asan_default_options(void);
@@ -239,7 +240,7 @@ static void stream_into_memory_drops_nothing(void **state)
 {
 	(void)state;
 #ifdef __SANITIZE_ADDRESS__
-	skip(); /* whose memory is beyond any limit */
+	skip_test("with sanitizers no limit of memory holds");
 #endif
 	check_end(write_beyond_limit, "fpless: out of memory\nlast\n");
 }

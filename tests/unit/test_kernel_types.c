@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "profile/kernel_types.h"
+#include "tests/support/skip_test.h"
 
 /* The types of a program: three structs by name, and some of their members. */
 static struct btf *make_asking(void)
@@ -254,8 +255,7 @@ static void the_running_kernel_agrees(void **state)
 	(void)state;
 	if (!whole) {
 		btf__free(asking);
-		print_message("SKIP: the kernel's types cannot be read\n");
-		skip();
+		skip_test("the kernel's types cannot be read");
 	}
 
 	int number = btf__add_int(asking, "int", 4, 0);

@@ -25,6 +25,7 @@
 #include "profile/collect.h"
 #include "profile/lookups.h"
 #include "profile/retirement.h"
+#include "tests/support/skip_test.h"
 
 #define HOSTILE	  4242u /* users: not who runs the test */
 #define BYSTANDER 4243u
@@ -327,10 +328,7 @@ static void an_hour_of_new_files_costs_no_bystander_a_stack(void **state)
 	uint32_t bystanders[3600];
 	struct profile_object *list;
 
-	if (geteuid()) {
-		print_message("SKIP: not root\n");
-		skip();
-	}
+	need_root();
 	for (unsigned int s = 0; s < 3600; s++) {
 		struct object *bystander = map_new(world, NR_MAPPED, BYSTANDER);
 

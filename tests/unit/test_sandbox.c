@@ -23,6 +23,7 @@
 
 #include "base/cleanup.h"
 #include "parse/sandbox.h"
+#include "tests/support/skip_test.h"
 
 static int page(int prot, int flags, int fd)
 {
@@ -197,10 +198,8 @@ static int enter_finder(struct fpl_err *err)
 static void a_reader_reads_and_writes_and_no_more(void **state)
 {
 	(void)state;
-	if (!sandbox_has_filter()) {
-		print_message("SKIP: no filter of system calls in a build with sanitizers\n");
-		skip();
-	}
+	if (!sandbox_has_filter())
+		skip_test("no filter of system calls in a build with sanitizers");
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		int alone = ask_inside(cases[i].ask, enter_reader);
 		int finding = ask_inside(cases[i].ask, enter_finder);
@@ -287,7 +286,7 @@ static void run_may_use_only_needed_system_calls(void **state)
 
 	(void)state;
 	if (!sandbox_has_filter())
-		skip();
+		skip_test("no filter of system calls in a build with sanitizers");
 	for (size_t i = 0; i < ARRAY_SIZE(run_cases); i++) {
 		int got = ask_inside(run_cases[i].ask, sandbox_enter_run);
 
