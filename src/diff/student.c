@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* Beyond this x the asymptotic series below are exact to 1e-13. */
+/* Beyond this x the asymptotic series below is exact to 1e-13. */
 #define SERIES_FROM 12.0
 
 double digamma(double x)
@@ -18,36 +18,6 @@ double digamma(double x)
 	/* ln x - 1/2x - sum of B_2k / (2k x^2k) */
 	return shift + log(x) - 0.5 / x -
 	       r * (1.0 / 12 - r * (1.0 / 120 - r * (1.0 / 252 - r * (1.0 / 240 - r / 132))));
-}
-
-double trigamma(double x)
-{
-	double shift = 0;
-
-	for (; x < SERIES_FROM; x++)
-		shift += 1 / (x * x);
-
-	double r = 1 / (x * x);
-
-	/* 1/x + 1/2x^2 + sum of B_2k / x^(2k + 1) */
-	return shift +
-	       (1 + 0.5 / x + r * (1.0 / 6 - r * (1.0 / 30 - r * (1.0 / 42 - r * (1.0 / 30))))) / x;
-}
-
-double trigamma_inverse(double y)
-{
-	/* between these it falls from 1e16 to 1e-8 */
-	double lo = 1e-8, hi = 1e8;
-
-	for (int i = 0; i < 200 && hi > lo * (1 + 1e-13); i++) {
-		double mid = sqrt(lo * hi);
-
-		if (trigamma(mid) > y)
-			lo = mid;
-		else
-			hi = mid;
-	}
-	return sqrt(lo * hi);
 }
 
 /*

@@ -2,12 +2,8 @@
 /* Functions of statistics that the C library lacks. */
 #pragma once
 
-/* Derivatives of the logarithm of the gamma function; @x > 0. Exact to about 1e-10. */
+/* The derivative of the logarithm of the gamma function; @x > 0. Exact to about 1e-10. */
 double digamma(double x);
-double trigamma(double x);
-
-/* The x > 0 at which trigamma(x) is @y; @y > 0. */
-double trigamma_inverse(double y);
 
 /*
  * The chance that a Student-t variable of @df degrees of freedom, not necessarily whole, is above

@@ -50,11 +50,6 @@ const struct format *format_find(const struct format_list *list, const char *nam
 	return NULL;
 }
 
-const struct format *format_by_name(const char *name)
-{
-	return format_find(&recording_formats, name);
-}
-
 /* Does a file name, more than an extension, end in @extension? */
 static bool ends_in(const char *path, const char *extension)
 {

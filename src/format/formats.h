@@ -33,7 +33,6 @@ extern const struct format_list recording_formats; /* the above */
 
 /* NULL: no such format. */
 const struct format *format_find(const struct format_list *list, const char *name);
-const struct format *format_by_name(const char *name); /* of recordings */
 
 /* The format of the longest extension that @path ends in; NULL: none. */
 const struct format *format_by_path(const struct format_list *list, const char *path);

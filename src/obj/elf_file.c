@@ -422,19 +422,6 @@ int elf_file_from_memory(const void *image, size_t size, const char *name, struc
 	return 0;
 }
 
-int elf_file_open_path(const char *path, struct elf_file **ret, struct fpl_err *err)
-{
-	/* A FIFO behind the path would block an ordinary open for ever. */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-
-	if (fd < 0) {
-		int rc = -errno;
-
-		return fpl_fail(err, rc, "%s: %s", path, strerror(-rc));
-	}
-	return elf_file_open(fd, path, ret, err);
-}
-
 const struct elf_section *elf_file_section(const struct elf_file *elf, const char *name)
 {
 	for (size_t i = 1; i < elf->nr_sections; i++) {

@@ -98,9 +98,6 @@ static inline void elf_file_cleanup(struct elf_file **elf)
 	elf_file_close(*elf);
 }
 
-/* Open @path for elf_file_open: O_NONBLOCK, then refuse anything but a regular file. */
-FPL_MUST_CHECK int elf_file_open_path(const char *path, struct elf_file **ret, struct fpl_err *err);
-
 /* Read exactly @size bytes at file offset @off. Errors: -ENODATA past the end. */
 FPL_MUST_CHECK int elf_file_read(const struct elf_file *elf, uint64_t off, void *buf, size_t size,
 				 struct fpl_err *err);

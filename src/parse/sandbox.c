@@ -293,7 +293,7 @@ static int install(struct filter *filter, struct fpl_err *err)
 {
 	const struct sock_fprog program = { .len = filter->nr, .filter = filter->code };
 
-	if (SANDBOX_SANITIZED)
+	if (!sandbox_has_filter())
 		return 0;
 	if (filter->nr == FILTER_MAX)
 		return fpl_fail(err, -E2BIG, "seccomp filter: too long");
@@ -416,7 +416,7 @@ int sandbox_enter_worker(struct fpl_err *err)
 {
 	int code = limit(RLIMIT_NPROC, 0, err);
 
-	if (!code && !SANDBOX_SANITIZED)
+	if (!code && sandbox_has_filter())
 		code = limit(RLIMIT_AS, SANDBOX_MEMORY_BYTES, err);
 	if (!code)
 		code = limit(RLIMIT_CPU, SANDBOX_CPU_S, err);
@@ -489,7 +489,7 @@ int sandbox_enter_program(uint64_t file_bytes, struct fpl_err *err)
 {
 	int code = limit(RLIMIT_CORE, 0, err);
 
-	if (!code && !SANDBOX_SANITIZED)
+	if (!code && sandbox_has_filter())
 		code = limit(RLIMIT_AS, SANDBOX_MEMORY_BYTES + file_bytes, err);
 	if (!code)
 		code = limit(RLIMIT_CPU, SANDBOX_CPU_S, err);

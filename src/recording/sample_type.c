@@ -63,11 +63,6 @@ bool sample_type_is(const struct recording *recording, const char *name)
 	return !strcmp(type_of(recording), name);
 }
 
-bool sample_type_is_bytes(const struct recording *recording)
-{
-	return !strcmp(unit_of(recording), "bytes");
-}
-
 uint64_t sample_unit_ns(const char *unit)
 {
 	static const struct {

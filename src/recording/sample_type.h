@@ -26,9 +26,6 @@ bool sample_types_equal(const struct recording *a, const struct recording *b);
 /* Is @name the one thing that is counted, as pprofs call it? */
 bool sample_type_is(const struct recording *recording, const char *name);
 
-/* Are counts numbers of bytes? */
-bool sample_type_is_bytes(const struct recording *recording);
-
 /* The name of what a stack weighs: "cpu", "page-faults". Owned by the recording. */
 const char *sample_type_weight(const struct recording *recording);
 

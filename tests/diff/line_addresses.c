@@ -18,6 +18,7 @@
 #include "symbolize/symtab_read.h"
 #include "tests/diff/addresses.h"
 #include "tests/support/debug_open.h"
+#include "tests/support/elf_path.h"
 
 static void print_lines(const struct symbol_line *lines, size_t nr)
 {

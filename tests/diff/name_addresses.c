@@ -16,6 +16,7 @@
 #include "symbolize/symtab_read.h"
 #include "tests/diff/addresses.h"
 #include "tests/support/debug_open.h"
+#include "tests/support/elf_path.h"
 
 /* The symbol named last: all its addresses have its name. */
 struct last {

@@ -92,7 +92,7 @@ static void check_all(const struct recording *recording, const struct format_opt
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(checked); i++) {
-		const struct format *format = format_by_name(checked[i].name);
+		const struct format *format = format_find(&recording_formats, checked[i].name);
 
 		if (!format)
 			abort();

@@ -235,7 +235,8 @@ static void make(struct recording *recording, bool with_events)
 int main(int argc, char **argv)
 {
 	const bool is_chart = argc == 3 && !strcmp(argv[1], "chart");
-	const struct format *format = argc == 3 ? format_by_name(is_chart ? "svg" : argv[1]) : NULL;
+	const struct format *format =
+		argc == 3 ? format_find(&recording_formats, is_chart ? "svg" : argv[1]) : NULL;
 	struct picture_options picture = picture_options_usual;
 	/* of a page what it shows: the rest is the same in each, and not always built */
 	format_write_fn *write = !format		       ? NULL

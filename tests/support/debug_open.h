@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "obj/debug_file.h"
+#include "tests/support/elf_path.h"
 
 static inline bool is_same_file(const struct elf_file *a, const struct elf_file *b)
 {

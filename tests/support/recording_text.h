@@ -38,7 +38,8 @@ static inline char *recording_as(const struct recording *recording, const char *
 	uint64_t shown;
 	FILE *to = open_memstream(&text, &size);
 
-	if (!to || format_by_name(format)->write(to, recording, options, &shown, &err) ||
+	if (!to ||
+	    format_find(&recording_formats, format)->write(to, recording, options, &shown, &err) ||
 	    fclose(to) || shown != measure_sum(recording))
 		abort();
 	return text;

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "profile/tables.h"
 #include "tests/support/table_image.h"
+#include "tests/support/elf_path.h"
 
 #define NR_OBJECTS 5u
 #define NR_JOBS	   16u

@@ -19,6 +19,7 @@
 #include "profile/share.h"
 #include "tests/support/elf_builder.h"
 #include "tests/support/skip_test.h"
+#include "tests/support/elf_path.h"
 
 #define FILES_MAX 3u
 

@@ -22,6 +22,7 @@
 #include "parse/name_key.h"
 #include "symbolize/symtab_read.h"
 #include "tests/support/skip_test.h"
+#include "tests/support/elf_path.h"
 
 struct office {
 	struct parser *parser;

@@ -18,6 +18,7 @@
 #include "tests/support/elf_builder.h"
 #include "tests/support/tree.h"
 #include "tests/support/skip_test.h"
+#include "tests/support/elf_path.h"
 
 /* A directory of its own for each test, removed with all it holds. */
 struct scratch {

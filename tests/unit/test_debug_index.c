@@ -11,6 +11,7 @@
 #include "symbolize/debug_index.h"
 #include "symbolize/interval_map.h"
 #include "tests/support/debug_open.h"
+#include "tests/support/elf_path.h"
 
 /* A fixture open for reading. */
 struct fixture {

@@ -18,6 +18,7 @@
 #include "parse/client.h"
 #include "tests/support/elf_builder.h"
 #include "tests/support/skip_test.h"
+#include "tests/support/elf_path.h"
 
 enum { USER = 12345, OTHER = 12346 };
 

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "obj/elf_file.h"
 #include "tests/support/elf_builder.h"
+#include "tests/support/elf_path.h"
 
 static const uint8_t build_id[20] = { 0xab, 0xcd, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
 

@@ -47,9 +47,9 @@ static void a_file_has_the_format_of_its_longest_extension(void **state)
 			fail_msg("%s: %s", cases[i].path, name ? name : "none");
 	}
 	for (size_t i = 0; i < formats_nr; i++)
-		assert_ptr_equal(format_by_name(formats[i].name), &formats[i]);
-	assert_null(format_by_name("png"));
-	assert_null(format_by_name(""));
+		assert_ptr_equal(format_find(&recording_formats, formats[i].name), &formats[i]);
+	assert_null(format_find(&recording_formats, "png"));
+	assert_null(format_find(&recording_formats, ""));
 }
 
 static void lists_are_cut_without_room(void **state)
@@ -161,7 +161,7 @@ static void every_sample_is_of_one_thread(void **state)
 
 static void a_block_for_each_of_too_many_samples_is_refused(void **state)
 {
-	const struct format *perf = format_by_name("perf");
+	const struct format *perf = format_find(&recording_formats, "perf");
 	const struct recording_stack stack = { .count = UINT64_MAX };
 	const struct format_options options = { .delimited = false };
 	CLEANUP(recording_fini) struct recording recording;

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "unwind/function_list.h"
+#include "tests/support/elf_path.h"
 
 __attribute__((noinline)) static int some_function(int a)
 {

@@ -15,17 +15,12 @@ static void assert_near(double value, double want, double relative)
 		fail_msg("%.15g is not %.15g", value, want);
 }
 
-static void gamma_derivatives_have_their_known_values(void **state)
+static void digamma_has_its_known_values(void **state)
 {
 	(void)state;
 	assert_near(digamma(1), -0.57721566490153286, 1e-10);
 	assert_near(digamma(0.5), -1.9635100260214235, 1e-10);
 	assert_near(digamma(10), 2.2517525890667211, 1e-10);
-	assert_near(trigamma(1), M_PI * M_PI / 6, 1e-10);
-	assert_near(trigamma(0.5), M_PI * M_PI / 2, 1e-10);
-	assert_near(trigamma(100), 0.010050166663333571, 1e-10);
-	for (double x = 1e-3; x < 1e4; x *= 7)
-		assert_near(trigamma_inverse(trigamma(x)), x, 1e-8);
 }
 
 /* Values from tables. */
@@ -172,7 +167,7 @@ static void a_side_without_a_value_makes_everything_noise(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(gamma_derivatives_have_their_known_values),
+		cmocka_unit_test(digamma_has_its_known_values),
 		cmocka_unit_test(quantiles_have_their_known_values),
 		cmocka_unit_test(noise_is_that_of_counting),
 		cmocka_unit_test(weights_make_noise),

@@ -61,7 +61,9 @@ static void write_and_read(const struct recording *recording, const char *format
 	FILE *to = open_memstream(&bytes, &size);
 
 	assert_non_null(to);
-	assert_int_equal(format_by_name(format)->write(to, recording, &plain, &shown, &err), 0);
+	assert_int_equal(
+		format_find(&recording_formats, format)->write(to, recording, &plain, &shown, &err),
+		0);
 	fclose(to);
 	read_text(bytes, size, NULL, ret);
 }

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "unwind/synth/code.h"
 #include "unwind/synth/leads.h"
+#include "tests/support/elf_path.h"
 
 enum { CODE_MAX = 100, ROUNDS = 20000, DISTANCE = 4 };
 

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "unwind/table.h"
 #include "unwind/table_check.h"
+#include "tests/support/elf_path.h"
 
 /* The table of the test program itself: pages of many rows, extended rules maybe. */
 static int compile_self(void **state)

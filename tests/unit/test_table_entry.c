@@ -15,6 +15,7 @@
 #include "profile/table_entry.h"
 #include "tests/support/elf_builder.h"
 #include "tests/support/table_image.h"
+#include "tests/support/elf_path.h"
 
 enum { SMALL = TABLE_OF_ROWS_BYTES_MIN };
 

@@ -18,6 +18,7 @@
 
 #include "base/cleanup.h"
 #include "unwind/table_compile.h"
+#include "tests/support/elf_path.h"
 
 enum { RUNS = 7, CFI_MAX = 256 << 20 };
 

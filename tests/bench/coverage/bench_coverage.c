@@ -18,6 +18,7 @@
 #include "base/cleanup.h"
 #include "unwind/synth/file.h"
 #include "unwind/synth/fill.h"
+#include "tests/support/elf_path.h"
 
 enum { PLACES = 9 }; /* at which rows around a sample are made */
 

@@ -26,6 +26,7 @@
 #include "bpf/walk_state.h"
 #include "fpless.skel.h"
 #include "unwind/table.h"
+#include "tests/support/elf_path.h"
 
 #define NR_DEPTHS    2u
 #define NR_MODES     2u /* hot, cold */
