@@ -4,6 +4,7 @@
 import os
 import shlex
 import signal
+import subprocess
 
 from elf_names import ElfNames
 from fpless_run import TIMEOUT_S, Run
@@ -36,6 +37,33 @@ class Hurry:
         try:
             os.setpriority(os.PRIO_PROCESS, 0, nice)
         except PermissionError:
+            pass
+
+
+class Slowed:
+    """Gives a process a few thousandths of a CPU that something else uses. Its CPU time is what it would have
+    been, which matters where that is bounded; and it is not stopped, which would be noticed."""
+
+    def __init__(self, pid):
+        self.pid = pid
+
+    def __enter__(self):
+        self.cpus = os.sched_getaffinity(self.pid)
+        cpu = {min(self.cpus)}
+        self.other = subprocess.Popen(["sh", "-c", "while :; do :; done"],
+                                      preexec_fn=lambda: os.sched_setaffinity(0, cpu))
+        self._set(os.SCHED_IDLE, cpu)
+
+    def __exit__(self, *_):
+        self.other.kill()
+        self.other.wait()
+        self._set(os.SCHED_OTHER, self.cpus)
+
+    def _set(self, policy, cpus):
+        try:
+            os.sched_setaffinity(self.pid, cpus)
+            os.sched_setscheduler(self.pid, policy, os.sched_param(0))
+        except ProcessLookupError:
             pass
 
 

@@ -9,7 +9,7 @@ import shutil
 import signal
 
 from parser_processes import children, readers, status, workers
-from pending_case import CALLER, STEPS, Hurry, PendingCase, call, slow_file
+from pending_case import CALLER, STEPS, Hurry, PendingCase, Slowed, call, slow_file
 from root_case import fixture, is_dead, main
 
 from waiting import cpu_ms  # root_case knows where
@@ -190,16 +190,16 @@ class Eviction(PendingCase):
     def evict(self, made_before):
         """The first file's table goes for the second's while all rows of the first are being made;
         then it is called again, @made_before: when they were."""
-        first = self.slow("first", LONG, rows=100000)
+        first = self.slow("first", 2 * STEPS, rows=100000)
         second = self.slow("second", STEPS + 1, rows=400000)
         again = f"{self.until('again')}; {call(first, 100000)} & first=$!; {self.until('whole')}; kill $first; wait $first"
         process = self.begin(self.script(first, f"kill $first; wait $first; {call(second, 100)}; {again}"),
                              "--table-memory", "1M")
         pid = self.maker(process, first)
-        os.setpriority(os.PRIO_PROCESS, pid, 19)  # it gets the CPU that all else leaves
-        self.go()
         evicted = f"{first}: table evicted for that of {second}"
-        self.wait_for(process, "no eviction", lambda: evicted in self.said())
+        with Slowed(pid):
+            self.go()
+            self.wait_for(process, "no eviction", lambda: evicted in self.said())
         if made_before:
             self.wait_for(process, "rows without an end", lambda: pid not in readers(process.pid, first))
         self.go("again")
