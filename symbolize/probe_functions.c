@@ -208,6 +208,13 @@ static int look_through_all(struct search *search, const struct elf_file *const 
 	return code;
 }
 
+/* Tell the first bytes of the function, where the file has them. */
+static void add_code(const struct search *search, struct probe_site *site)
+{
+	if (!elf_file_read(search->elf, site->off, site->code, sizeof(site->code), NULL))
+		site->nr_code = sizeof(site->code);
+}
+
 /* Tell what was found. */
 static int add_sites(const struct search *search, struct probe_sites *sites)
 {
@@ -226,6 +233,7 @@ static int add_sites(const struct search *search, struct probe_sites *sites)
 		if ((has_default && match->is_old) ||
 		    !probe_sites_place(search->elf, match->vaddr, 1, PF_X, &site.off))
 			continue;
+		add_code(search, &site);
 		code = probe_sites_add(sites, &site, "", search->name, "");
 	}
 	for (size_t i = 0; !code && i < search->nr_similar; i++)

@@ -36,7 +36,7 @@ bool probe_sites_check(const struct probe_sites *sites)
 		if (site->kind >= PROBE_SITE_KIND_COUNT || !is_text(sites, site->provider) ||
 		    !is_text(sites, site->name) || !is_text(sites, site->args) ||
 		    site->off > INT64_MAX || site->ref_ctr_off > INT64_MAX ||
-		    site->size > INT64_MAX)
+		    site->size > INT64_MAX || site->nr_code > PROBE_CODE_SIZE)
 			return false;
 	}
 	return true;

@@ -17,6 +17,7 @@
 #define PROBE_SAME_NAME_MAX    64u	    /* functions of one name that are told */
 #define PROBE_SIMILAR_MAX      4u	    /* names that may be meant */
 #define PROBE_SYMBOL_TEXTS_MAX (512u << 20) /* bytes of a string table */
+#define PROBE_CODE_SIZE	       8u	    /* bytes of a function that are told */
 
 enum probe_site_kind {
 	PROBE_SITE_CODE,
@@ -34,6 +35,9 @@ struct probe_site {
 	/* Offsets in probe_sites.text. Of functions provider and args are empty texts. */
 	uint32_t provider, name, args;
 	uint32_t kind; /* enum probe_site_kind */
+	uint8_t nr_code;
+	uint8_t code[PROBE_CODE_SIZE]; /* a function's first bytes, [nr_code] */
+	uint8_t _pad[7];
 };
 
 /* All 0: empty. */

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
@@ -205,23 +204,23 @@ static int add_place(struct search *search, const struct heap_place *place)
 }
 
 /*
- * The instruction at which a function that frees is probed, of which @off is the first one. The
- * kernel acts as if by a conditional jump itself, but steps through most other instructions, which
- * costs several times a breakpoint. Compilers begin free by a look whether there is anything to
- * free, and a jump: the jump sees the same argument.
+ * The instruction at which a function that frees is probed. The kernel acts as if by a conditional
+ * jump itself, but steps through most other instructions, which costs several times a breakpoint.
+ * Compilers begin free by a look whether there is anything to free, and a jump: the jump sees the
+ * same argument.
  */
-static uint64_t cheapest(int fd, uint64_t off)
+static uint64_t cheapest(const struct probe_site *site)
 {
-	static const unsigned char test_rdi[] = { 0x48, 0x85, 0xff };
-	unsigned char code[sizeof(test_rdi) + 2];
+	static const uint8_t test_rdi[] = { 0x48, 0x85, 0xff };
+	const uint8_t *jump = site->code + sizeof(test_rdi);
 
-	if (pread(fd, code, sizeof(code), (off_t)off) != (ssize_t)sizeof(code) ||
-	    memcmp(code, test_rdi, sizeof(test_rdi)) != 0)
-		return off;
+	if (site->nr_code < sizeof(test_rdi) + 2 ||
+	    memcmp(site->code, test_rdi, sizeof(test_rdi)) != 0)
+		return site->off;
 
-	bool is_jump = (code[3] & 0xf0) == 0x70 || (code[3] == 0x0f && (code[4] & 0xf0) == 0x80);
+	bool is_jump = (jump[0] & 0xf0) == 0x70 || (jump[0] == 0x0f && (jump[1] & 0xf0) == 0x80);
 
-	return is_jump ? off + sizeof(test_rdi) : off;
+	return is_jump ? site->off + sizeof(test_rdi) : site->off;
 }
 
 /* Look for the function @name. *ret: is it there? */
@@ -235,8 +234,7 @@ static int find_function(struct search *search, size_t file, const struct client
 	for (size_t i = 0; !code && i < sites.nr; i++) {
 		const struct heap_place place = {
 			.file = file,
-			.off = usual->frees ? cheapest(client_file->fd, sites.list[i].off)
-					    : sites.list[i].off,
+			.off = usual->frees ? cheapest(&sites.list[i]) : sites.list[i].off,
 			.kind = usual->kind,
 			.frees = usual->frees,
 		};

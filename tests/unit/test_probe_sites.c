@@ -258,6 +258,8 @@ static void functions_are_found_by_their_name(void **state)
 		site = &sites.list[0];
 		assert_int_equal(site->kind, searches[i].kind);
 		assert_int_equal(site->off, searches[i].off);
+		assert_int_equal(site->nr_code,
+				 site->kind == PROBE_SITE_SIMILAR ? 0 : PROBE_CODE_SIZE);
 		assert_string_equal(sites.text + site->name,
 				    searches[i].similar ? searches[i].similar : searches[i].name);
 	}
@@ -291,14 +293,30 @@ static void what_does_not_hold_together_is_no_answer(void **state)
 		struct probe_site site; /* texts are "a", "b", "" */
 		bool is_sound;
 	} cases[] = {
-		{ "sound", { 1, 2, 3, 4, 0, 2, 4, PROBE_SITE_CODE }, true },
-		{ "no kind", { 1, 2, 3, 4, 0, 2, 4, PROBE_SITE_KIND_COUNT }, false },
-		{ "a provider outside", { 1, 2, 3, 4, 5, 2, 4, 0 }, false },
-		{ "a name outside", { 1, 2, 3, 4, 0, 5, 4, 0 }, false },
-		{ "arguments outside", { 1, 2, 3, 4, 0, 2, UINT32_MAX, 0 }, false },
-		{ "an offset below zero", { 1, 1ull << 63, 3, 4, 0, 2, 4, 0 }, false },
-		{ "a counter below zero", { 1, 2, 3, 1ull << 63, 0, 2, 4, 0 }, false },
-		{ "a size below zero", { 1, 2, 1ull << 63, 4, 0, 2, 4, 0 }, false },
+		{ "sound", { 1, 2, 3, 4, 0, 2, 4, 0, 0, { 0 }, { 0 } }, true },
+		{ "sound, with code",
+		  { 1, 2, 3, 4, 0, 2, 4, 0, PROBE_CODE_SIZE, { 0 }, { 0 } },
+		  true },
+		{ "more code than there is room for",
+		  { 1, 2, 3, 4, 0, 2, 4, 0, PROBE_CODE_SIZE + 1, { 0 }, { 0 } },
+		  false },
+		{ "no kind",
+		  { 1, 2, 3, 4, 0, 2, 4, PROBE_SITE_KIND_COUNT, 0, { 0 }, { 0 } },
+		  false },
+		{ "a provider outside", { 1, 2, 3, 4, 5, 2, 4, 0, 0, { 0 }, { 0 } }, false },
+		{ "a name outside", { 1, 2, 3, 4, 0, 5, 4, 0, 0, { 0 }, { 0 } }, false },
+		{ "arguments outside",
+		  { 1, 2, 3, 4, 0, 2, UINT32_MAX, 0, 0, { 0 }, { 0 } },
+		  false },
+		{ "an offset below zero",
+		  { 1, 1ull << 63, 3, 4, 0, 2, 4, 0, 0, { 0 }, { 0 } },
+		  false },
+		{ "a counter below zero",
+		  { 1, 2, 3, 1ull << 63, 0, 2, 4, 0, 0, { 0 }, { 0 } },
+		  false },
+		{ "a size below zero",
+		  { 1, 2, 1ull << 63, 4, 0, 2, 4, 0, 0, { 0 }, { 0 } },
+		  false },
 	};
 	char text[] = "a\0b\0";
 
