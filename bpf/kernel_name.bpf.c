@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Ask the kernel for the name of one of its addresses, in the form of its own stack traces: one
- * lookup in its table, while /proc/kallsyms is 120,000 lines to print and to read.
+ * Ask the kernel for the name of one of its addresses, in the form of its own stack traces, or for
+ * the address of a name: one lookup in its table, while /proc/kallsyms is 120,000 lines to print
+ * and to read.
  */
 #include <linux/bpf.h>
 #include <linux/types.h>
@@ -22,5 +23,17 @@ int kernel_name(void *ctx)
 	__u64 args[] = { kernel_addr };
 
 	bpf_snprintf(kernel_text, sizeof(kernel_text), format, args, sizeof(args));
+	return 0;
+}
+
+/* Find the name in kernel_text: kernel_addr, 0 where there is no such symbol. */
+SEC("syscall")
+int kernel_place(void *ctx)
+{
+	__u64 addr = 0;
+
+	if (bpf_kallsyms_lookup_name(kernel_text, sizeof(kernel_text), 0, &addr))
+		addr = 0;
+	kernel_addr = addr;
 	return 0;
 }

@@ -148,3 +148,15 @@ bool kernel_names_find(struct kernel_names *names, uint64_t addr, struct kallsym
 	};
 	return known->name;
 }
+
+bool kernel_names_is_scheduler(struct kernel_names *names, uint64_t addr)
+{
+	uint64_t *range = names->scheduler;
+
+	if (!names->is_scheduler_known && names->text &&
+	    (kernel_text_find(names->text, "__sched_text_start", &range[0]) ||
+	     kernel_text_find(names->text, "__sched_text_end", &range[1])))
+		range[0] = range[1] = 0;
+	names->is_scheduler_known = true;
+	return range[0] <= addr && addr < range[1];
+}

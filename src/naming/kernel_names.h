@@ -25,6 +25,8 @@ struct kernel_names {
 	const char *path;	  /* borrowed: of the symbols that are read; NULL: /proc/kallsyms */
 	bool no_demangle;	  /* names stay as they are: Rust's are mangled */
 
+	bool is_scheduler_known;   /* where its functions are was asked */
+	uint64_t scheduler[2];	   /* from the first on, and below the second; both 0: unknown */
 	bool is_read;		   /* the symbols were, as far as that went */
 	struct kallsyms *kallsyms; /* owned; NULL: none */
 	struct kernel_name *known; /* owned [nr], ascending, not overlapping */
@@ -38,3 +40,10 @@ void kernel_names_fini(struct kernel_names *names);
  * there is no memory. Cost: a system call for each function; or reading /proc/kallsyms, 100 ms.
  */
 bool kernel_names_find(struct kernel_names *names, uint64_t addr, struct kallsyms_match *ret);
+
+/*
+ * Is @addr in one of the functions through which a thread goes to sleep, which the kernel leaves
+ * out of its own stacks of threads that sleep (in_sched_functions(), kernel/sched/core.c)? False
+ * where the kernel cannot be asked.
+ */
+bool kernel_names_is_scheduler(struct kernel_names *names, uint64_t addr);

@@ -27,23 +27,37 @@ static void load(struct kernel_text *text)
 			strerror(errno));
 }
 
-int kernel_text_ask(struct kernel_text *text, uint64_t addr, char *ret, size_t size)
+/* Is the program there? Then what it shares is. */
+static bool is_loaded(struct kernel_text *text)
 {
 	if (!text->tried)
 		load(text);
-	if (!text->skel)
+	return text->skel;
+}
+
+int kernel_text_ask(struct kernel_text *text, uint64_t addr, char *ret, size_t size)
+{
+	int code;
+
+	if (!is_loaded(text))
 		return -EOPNOTSUPP;
-
-	struct kernel_name_bpf__bss *shared = text->skel->bss;
-	int fd = bpf_program__fd(text->skel->progs.kernel_name);
-
-	shared->kernel_addr = addr;
-
-	int code = bpf_prog_test_run_opts(fd, NULL);
-
+	text->skel->bss->kernel_addr = addr;
+	code = bpf_prog_test_run_opts(bpf_program__fd(text->skel->progs.kernel_name), NULL);
 	if (code)
 		return code;
-	shared->kernel_text[sizeof(shared->kernel_text) - 1] = '\0';
-	snprintf(ret, size, "%s", shared->kernel_text);
+	snprintf(ret, size, "%.*s", (int)sizeof(text->skel->bss->kernel_text),
+		 text->skel->bss->kernel_text);
 	return 0;
+}
+
+int kernel_text_find(struct kernel_text *text, const char *name, uint64_t *ret)
+{
+	int code;
+
+	if (!is_loaded(text))
+		return -EOPNOTSUPP;
+	snprintf(text->skel->bss->kernel_text, sizeof(text->skel->bss->kernel_text), "%s", name);
+	code = bpf_prog_test_run_opts(bpf_program__fd(text->skel->progs.kernel_place), NULL);
+	*ret = text->skel->bss->kernel_addr;
+	return code ? code : *ret ? 0 : -ENOENT;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The running kernel's names of its own addresses, asked through a BPF program of a few
- * instructions, which is loaded for the first question: about 2 ms of CPU, and 2 us for each
- * question, while reading /proc/kallsyms takes 100 ms.
+ * The running kernel's names of its own addresses, and the other way round, asked through a BPF
+ * program of a few instructions, which is loaded for the first question: about 2 ms of CPU, and 2
+ * us for each question, while reading /proc/kallsyms takes 100 ms.
  */
 #pragma once
 
@@ -26,3 +26,7 @@ void kernel_text_fini(struct kernel_text *text);
  * loaded; those of bpf(2).
  */
 FPL_MUST_CHECK int kernel_text_ask(struct kernel_text *text, uint64_t addr, char *ret, size_t size);
+
+/* The address of the symbol @name. Errors: -ENOENT there is none, or the kernel hides it; those of
+ * kernel_text_ask(). */
+FPL_MUST_CHECK int kernel_text_find(struct kernel_text *text, const char *name, uint64_t *ret);

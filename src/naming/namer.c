@@ -360,6 +360,11 @@ void namer_kernel(struct namer *namer, uint64_t addr, struct symbol *ret)
 					.module = match.module };
 }
 
+bool namer_is_scheduler(struct namer *namer, uint64_t addr)
+{
+	return kernel_names_is_scheduler(&namer->kernel, addr);
+}
+
 /* engine_namer.expect */
 static void hook_expect(void *ctx, const uint64_t *frames, size_t nr)
 {

@@ -105,3 +105,5 @@ FPL_MUST_CHECK int namer_frames(struct namer *namer, uint32_t id, const uint64_t
 
 /* Name the kernel code at @addr (naming/kernel_names.h). */
 void namer_kernel(struct namer *namer, uint64_t addr, struct symbol *ret);
+/* Is it in a function through which threads go to sleep (kernel_names_is_scheduler())? */
+bool namer_is_scheduler(struct namer *namer, uint64_t addr);

@@ -167,15 +167,20 @@ size_t names_nr_own(const struct names *names, const struct profile_stack *stack
 	const struct profile *profile = names->profile;
 	const struct profile_source *source =
 		profile->nr_sources ? &profile->sources[stack->source] : &profile->source;
+	const uint64_t *frames = stack->frames + stack->nr_user;
 	size_t nr = 0;
 
-	for (size_t i = 0; source->has_own_frames && i < stack->nr_kernel && i < OWN_FRAMES_MAX;
-	     i++) {
+	if (!source->has_own_frames)
+		return 0;
+	for (size_t i = 0; i < stack->nr_kernel && i < OWN_FRAMES_MAX; i++) {
 		struct frame_name name;
 
-		names_kernel(names, stack->frames[stack->nr_user + i], i, &name);
+		names_kernel(names, frames[i], i, &name);
 		if (calls_programs(name.symbol))
 			nr = i + 1;
 	}
+	while (nr < stack->nr_kernel &&
+	       namer_is_scheduler(names->namer, frame_lookup_pc(frames[nr], !nr)))
+		nr++;
 	return nr;
 }

@@ -63,8 +63,9 @@ void names_user(const struct names *names, const struct profile_stack *stack, ui
 FPL_MUST_CHECK int names_text(struct names *names, const struct frame_name *name, uint32_t *ret);
 
 /*
- * How many of the kernel frames of @stack, leaf first, are the profiler's own: the program that
- * took the sample, and the functions of the tracepoint that called it.
+ * How many of the kernel frames of @stack, leaf first, say nothing of the sample: the program that
+ * took it, the functions of the tracepoint that called it, and those of the scheduler below them,
+ * which all threads that wait have, and which the kernel leaves out where a thread still sleeps.
  */
 size_t names_nr_own(const struct names *names, const struct profile_stack *stack);
 

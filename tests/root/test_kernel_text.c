@@ -2,6 +2,7 @@
 /* The kernel's names for its code, asked address by address, equal those of /proc/kallsyms. */
 #include "tests/unit/cmocka_all.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,9 +72,38 @@ static void names_are_those_of_kallsyms(void **state)
 	kallsyms_destroy(syms);
 }
 
+/* A symbol's name gives its address, and the other way round. */
+static void symbols_are_where_their_names_say(void **state)
+{
+	struct kernel_text text = { 0 };
+	struct kernel_names names = { .text = &text, .path = "/nonexistent" };
+	struct kallsyms_match match;
+	uint64_t addr, start, end;
+
+	(void)state;
+	assert_int_equal(kernel_text_find(&text, "schedule", &addr), 0);
+	assert_true(kernel_names_find(&names, addr, &match));
+	assert_string_equal(match.name, "schedule");
+	assert_int_equal(match.start, addr);
+	assert_int_equal(kernel_text_find(&text, "no_such_symbol", &start), -ENOENT);
+	assert_true(kernel_names_is_scheduler(&names, addr));
+	assert_int_equal(kernel_text_find(&text, "__sched_text_start", &start), 0);
+	assert_int_equal(kernel_text_find(&text, "__sched_text_end", &end), 0);
+	assert_true(kernel_names_is_scheduler(&names, start));
+	assert_false(kernel_names_is_scheduler(&names, start - 1));
+	assert_false(kernel_names_is_scheduler(&names, end));
+	kernel_names_fini(&names);
+	kernel_text_fini(&text);
+	/* where the kernel cannot be asked */
+	assert_false(kernel_names_is_scheduler(&(struct kernel_names){ .nr = 0 }, addr));
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(names_are_those_of_kallsyms) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(names_are_those_of_kallsyms),
+		cmocka_unit_test(symbols_are_where_their_names_say),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,6 +11,8 @@
 #include "naming/kernel_names.h"
 #include "naming/kernel_text.h"
 
+#define ADDR 0xffffffff81000100
+
 /* The kernel's answer; NULL: it cannot be asked. */
 static const char *kernel_says;
 static size_t nr_asked;
@@ -26,6 +28,14 @@ int kernel_text_ask(struct kernel_text *text, uint64_t addr, char *ret, size_t s
 	return 0;
 }
 
+/* Likewise: the first symbol is at ADDR, the second one 16 bytes behind it. */
+int kernel_text_find(struct kernel_text *text, const char *name, uint64_t *ret)
+{
+	(void)text, (void)name;
+	*ret = ADDR + 16 * nr_asked++;
+	return kernel_says ? 0 : -EPERM;
+}
+
 static struct kernel_text kernel_text;
 
 /* A symbol file that does not exist. */
@@ -37,8 +47,6 @@ static struct kernel_names names_of(const char *says, const char *path)
 	nr_asked = 0;
 	return (struct kernel_names){ .text = &kernel_text, .path = path };
 }
-
-#define ADDR 0xffffffff81000100
 
 static void kernel_answers_are_parsed(void **state)
 {
@@ -185,6 +193,22 @@ static void without_an_answer_symbols_are_read(void **state)
 	unlink(path);
 }
 
+static void the_scheduler_is_asked_for_once(void **state)
+{
+	struct kernel_names names = names_of("told", NOTHING);
+
+	(void)state;
+	assert_false(kernel_names_is_scheduler(&names, ADDR - 1));
+	assert_true(kernel_names_is_scheduler(&names, ADDR));
+	assert_true(kernel_names_is_scheduler(&names, ADDR + 15));
+	assert_false(kernel_names_is_scheduler(&names, ADDR + 16));
+	assert_int_equal(nr_asked, 2);
+	names = names_of(NULL, NOTHING);
+	assert_false(kernel_names_is_scheduler(&names, ADDR));
+	assert_false(kernel_names_is_scheduler(&names, 0));
+	assert_int_equal(nr_asked, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -193,6 +217,7 @@ int main(void)
 		cmocka_unit_test(old_names_stay_around_replaced_code),
 		cmocka_unit_test(what_has_no_name_is_asked_for_once),
 		cmocka_unit_test(without_an_answer_symbols_are_read),
+		cmocka_unit_test(the_scheduler_is_asked_for_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
