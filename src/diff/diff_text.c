@@ -115,8 +115,9 @@ static void write_functions(FILE *to, const struct difference *difference,
 
 	difference_list_make(difference, order, options->nr_functions, true, &list);
 	fprintf(to, "\nFunctions by what changed (%s), ",
-		order == DIFFERENCE_BY_SELF ? "self: it was running"
-					    : "total: it or what it called");
+		order != DIFFERENCE_BY_SELF ? "total: it or what it called"
+		: pairing->measure.clock    ? "self: it was running"
+					    : "self: it was the leaf");
 	write_unit(to, difference, options->counted);
 	fputs("\n\n   before    after   change      +-  verdict  function\n", to);
 	for (size_t i = 0; i < list.nr; i++) {

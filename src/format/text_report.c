@@ -191,7 +191,8 @@ static void write_functions(FILE *to, const struct frame_texts *texts, const str
 	function_index_init(texts, &index);
 	tallies_init(&tallies);
 	nr = large_ones(&tallies, hottest, find_hottest(&tallies, hottest), whole);
-	fputs("\nHottest functions (self: it was running; total: it or what it called)\n\n", to);
+	fprintf(to, "\nHottest functions (self: it was %s; total: it or what it called)\n\n",
+		whole->measure.clock ? "running" : "the leaf");
 	fputs(is_narrow(whole) ? "  self function\n" : "    self   total  function\n", to);
 	for (size_t i = 0; i < nr; i++)
 		write_function(to, &tallies, hottest[i], whole);
