@@ -27,6 +27,6 @@ void kernel_text_fini(struct kernel_text *text);
  */
 FPL_MUST_CHECK int kernel_text_ask(struct kernel_text *text, uint64_t addr, char *ret, size_t size);
 
-/* Find the symbol @name. *ret: its address. Errors: -ENOENT there is none, or the kernel hides it;
+/* Find the symbol @name. *ret: its address. Errors: -ENOENT no such symbol, or the kernel hides it;
  * those of kernel_text_ask(). */
 FPL_MUST_CHECK int kernel_text_find(struct kernel_text *text, const char *name, uint64_t *ret);
