@@ -4,12 +4,14 @@
 # Install what the tests need, build everything with warnings as errors, and run all tests: the
 # parsers, the walker, the formats and the fuzz corpora under AddressSanitizer and UBSan first,
 # then everything in the release build, the tests on the running kernel included where there is
-# root and BPF. Each test runs once: what fails by chance is mended, or listed in
-# tests/quarantine.txt with its cause. Ends with ctest's own closing lines; what was skipped, the
-# slowest tests and the duration of everything are listed before them.
+# root and BPF. What fails by chance is mended, or listed in tests/quarantine.txt with its cause;
+# until then a test that fails is run again. Ends with ctest's own closing lines; what was skipped,
+# the slowest tests, the duration of everything and each test that needed a second run are listed
+# before them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 jobs=$(nproc)
+repeated= # a line for each test that failed in its first run
 
 say() {
 	printf '\n=== %s\n' "$*"
@@ -31,12 +33,28 @@ slowest() {
 	sed -n 's|^ *[0-9]*/[0-9]* Test *#[0-9]*: \([^ ]*\) .* \([0-9.]*\) sec.*|\2 s  \1|p' "$1" | sort -rn | sed 's/^/  /;10q'
 }
 
+# failed_in LOG: the names of the tests that a log of ctest has as failed, one a line for each time.
+failed_in() {
+	sed -n '/\*\*\*Skipped/!s/^[ 0-9/]*Test *#[0-9]*: \([^ ]*\) .*\*\*\*.*/\1/p' "$1"
+}
+
+# second_runs PRESET LOG LOG_AGAIN: what became of each test that failed in its first run.
+second_runs() {
+	local name became
+	while read -r name; do
+		became="needed a second run, and passed"
+		! failed_in "$3" | grep -qxF -- "$name" || became="needed a third run, and passed"
+		! sed '1,/tests FAILED/d' "$3" | grep -qF -- " - $name (" || became="failed in each run"
+		printf '  %s: %s: %s\n' "$1" "$name" "$became"
+	done < <(failed_in "$2" | sort -u)
+}
+
 # run PRESET CTEST_ARGUMENT...: all tests that are asked for. Those in quarantine come first, and what they say changes
 # nothing. A test that fails is run again, alone, twice at most, and is named at the end: of some 60 tests that sample
 # programs on the running kernel about four in a run still fail by chance, and one must not hide the rest.
 # The closing lines of ctest come last, behind what was skipped and what took longest.
 run() {
-	local preset=$1 status=0 skipped apart again closing=build/$1/ctest.log
+	local preset=$1 status=0 skipped apart closing=build/$1/ctest.log
 	local log=build/$preset/ctest.log last=build/$preset/Testing/Temporary/LastTest.log
 	shift
 	apart=$(quarantined)
@@ -48,7 +66,6 @@ run() {
 	say "test: $preset"
 	ctest --preset "$preset" --no-tests=error "$@" </dev/null 2>&1 | tee "$log" |
 		sed -u '/% tests passed/,$d' || status=$?
-	again=$(sed -n '/\*\*\*Skipped/!s/.*Test *#[0-9]*: \([^ ]*\) .*\*\*\*.*/  \1/p' "$log" | sort -u)
 	cp "$last" "$last.first"
 	if [ "$status" != 0 ] && [ -s "build/$preset/Testing/Temporary/LastTestsFailed.log" ]; then
 		sed -n '/% tests passed/,$p' "$log"
@@ -57,13 +74,14 @@ run() {
 		ctest --preset "$preset" --rerun-failed --repeat until-pass:2 </dev/null 2>&1 | tee "$log.again" |
 			sed -u '/% tests passed/,$d' || status=$?
 		closing=$log.again
+		repeated+=$(second_runs "$preset" "$log" "$log.again")$'\n'
 	fi
 	skipped=$(sed -n 's/^\(SKIP.*\|\[  SKIPPED \].*\)/  \1/p; s/.* \.\.\. skipped \(.*\)/  \1/p' "$last.first" |
 		sort | uniq -c)
 	[ -z "$skipped" ] || printf 'Skipped:\n%s\n' "$skipped"
-	[ -z "$again" ] || printf 'Failed at least once:\n%s\n' "$again"
 	printf 'Slowest of %s:\n%s\n' "$preset" "$(slowest "$log")"
 	printf 'All since the beginning: %d min %d s\n\n' $((SECONDS / 60)) $((SECONDS % 60))
+	[ -z "$repeated" ] || printf 'TESTS THAT NEEDED A SECOND RUN:\n%s\n' "$repeated"
 	sed -n '/% tests passed/,$p' "$closing"
 	return "$status"
 }
