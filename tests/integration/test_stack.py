@@ -17,18 +17,20 @@ EU_FRAME = re.compile(r"^#\d+ +0x([0-9a-f]+)", re.MULTILINE)
 THREADS = 40
 
 PROGRAMS = {
-    "python3": ["python3", "-c", "import time\ntime.sleep(100)"],
+    "python3": ["python3", "-c", "import time\ntime.sleep(1000)"],
     "threads": ["python3", "-c", """
 import threading, time
-def inner(): time.sleep(100)
+def inner(): time.sleep(1000)
 def outer(): inner()
 for i in range(%d): threading.Thread(target=outer if i %% 2 else inner, daemon=True).start()
-time.sleep(100)""" % THREADS],
-    "perl": ["perl", "-e", "sub inner { sleep 100 } sub outer { inner() } outer()"],
-    "select": ["perl", "-e", "select(undef, undef, undef, 100)"],
-    "child": ["sh", "-c", "sleep 100; true"],
+time.sleep(1000)""" % THREADS],
+    "perl": ["perl", "-e", "sub inner { sleep 1000 } sub outer { inner() } outer()"],
+    "select": ["perl", "-e", "select(undef, undef, undef, 1000)"],
+    "child": ["sh", "-c", "sleep 1000; true"],
     "pipe": ["cat"],
 }
+SLEEPING = {"23", "35", "230", "270"}  # the system calls that sleep: select, nanosleep, clock_nanosleep, pselect6
+WAITING = {"child": {"61"}, "pipe": {"0"}}  # wait4, read
 
 
 def state(pid, tid):
@@ -36,10 +38,14 @@ def state(pid, tid):
         return file.read().rpartition(") ")[2][0]
 
 
-def at_rest(pid):
-    """How often each thread has been switched away from; None: one does not sleep."""
+def at_rest(pid, calls):
+    """How often each thread has been switched away from; None: one does not sleep in one of these system calls. A program
+    also sleeps while it starts, and may be a script that starts the program."""
     found = {}
     for tid in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{tid}/syscall", encoding="ascii") as file:
+            if file.read().split()[0] not in calls:
+                return None
         with open(f"/proc/{pid}/task/{tid}/status", encoding="ascii", errors="replace") as file:
             lines = dict(line.split(":\t", 1) for line in file.read().splitlines() if ":\t" in line)
         if not lines["State"].startswith("S"):
@@ -67,9 +73,9 @@ class Stack(RootCase):
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
         self.addCleanup(process.stdin.close)
-        nr, before = THREADS + 1 if name == "threads" else 1, None
+        nr, calls, before = THREADS + 1 if name == "threads" else 1, WAITING.get(name, SLEEPING), None
         for _ in range(10 * TIMEOUT_S):
-            now = at_rest(process.pid)
+            now = at_rest(process.pid, calls)
             if now and now == before and len(now) == nr:
                 return process.pid
             before = now
@@ -116,7 +122,7 @@ class Stack(RootCase):
         def look():
             with open(f"/proc/{pid}/status", encoding="ascii") as file:
                 lines = dict(line.split(":\t", 1) for line in file.read().splitlines() if ":\t" in line)
-            return [lines[key] for key in ("TracerPid", "SigQ", "ShdPnd", "voluntary_ctxt_switches",
+            return [lines[key] for key in ("TracerPid", "SigPnd", "ShdPnd", "voluntary_ctxt_switches",
                                            "nonvoluntary_ctxt_switches")]
 
         before = look()
