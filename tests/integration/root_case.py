@@ -141,9 +141,7 @@ class RootCase(unittest.TestCase):
             process = self.start(FPLESS, verb, *Run.outputs(self.folder), "--no-cache", *args, stdout=stdout, stderr=stderr,
                                  **more)
             self.wait_until_sampling(process)
-            wanted = {pid: cpu_ms(pid, threads) + ms for pid in pids}
-            self.wait_while_it_runs(process, f"processes use {ms} ms of CPU time: {pids}",
-                                    lambda: all(cpu_ms(pid, threads) >= end for pid, end in wanted.items()))
+            self.wait_until_used(process, pids, ms, threads)
             process.send_signal(signal.SIGINT)
             process.wait(TIMEOUT_S)
             for file in (stderr, stdout):
@@ -195,6 +193,12 @@ class RootCase(unittest.TestCase):
         before = nr_fired(process.pid)
         self.wait_while_it_runs(process, f"{nr_more} samples", lambda: nr_fired(process.pid) >= before + nr_more)
 
+    def wait_until_used(self, process, pids, ms, threads=False):
+        """Until each of the processes, or threads, has used so much more CPU time, while a run of fpless goes on."""
+        wanted = {pid: cpu_ms(pid, threads) + ms for pid in pids}
+        self.wait_while_it_runs(process, f"processes use {ms} ms of CPU time: {pids}",
+                                lambda: all(cpu_ms(pid, threads) >= end for pid, end in wanted.items()))
+
     def until_seen(self, what, run, seen):
         """The result of run(length), which samples for so many times its usual length, 1, 2, 4 and so on, until
         seen(result): for what one run may miss by chance."""
@@ -209,6 +213,11 @@ class RootCase(unittest.TestCase):
         less often than once in a million times."""
         fault = share_fault(count, nr, share)
         self.assertIsNone(fault, f"{fault}: {said}")
+
+    def assert_ticks(self, run, count, nr, share, said=None):
+        """At least this share of @nr ticks of the clock is among these @count samples. A virtual machine may be given fewer
+        ticks than its programs are charged CPU time for: the run says how many it expected, and how many came."""
+        self.assert_share(count, nr, share * min(1, run.stats["fired"] / run.stats["expected"]), said)
 
     def assert_chain_is_complete(self, run, program):
         """@program is a copy of `chain`: all its stacks from spin on are whole."""

@@ -62,7 +62,7 @@ class BesideAttacks(RootCase):
             if stack["pid"] == good.pid and stack["user"] and stack["user"][0].get("symbol") == "spin":
                 stops[stack["stop"], len(stack["user"])] += stack["count"]
         self.assertEqual(set(stops), {GOOD_STACK}, stops)
-        self.assert_share(stops[GOOD_STACK], 499 * length, 0.5, stops)
+        self.assert_ticks(run, stops[GOOD_STACK], 499 * length, 0.5, stops)
         self.assertLess(run.stats["rss_peak_bytes"], 192 << 20)
         # what they call themselves neither ends a line nor speaks to a terminal
         with open(run.folded_path, "rb") as file:

@@ -88,21 +88,26 @@ class Burst(RootCase):
             os.close(fd)
         run = Run.of_folder(self.folder, process.returncode, stderr)
         self.assertEqual(run.faults(), [])
-        self.assertGreater(faults, 2000)
-        self.assertGreater(run.stats["shown"], 0.99 * faults)
+        self.assertGreater(faults, 2000)  # the program's pages: the same in each run
+        # each fault is a sample, beside those of the clock
+        self.assertEqual(sum(run.stats["lost"].values()), 0, run.stats["lost"])
+        self.assertGreaterEqual(run.stats["shown"], faults)
         return run
+
+    @staticmethod
+    def judged(stats):
+        return stats["user_samples"] - stats["stop"]["exiting"] - stats["stop"]["execing"]
 
     def test_its_stacks_are_complete(self):
         stats = self.run_burst(False).stats
-        judged = stats["user_samples"] - stats["stop"]["exiting"] - stats["stop"]["execing"]
-        self.assert_share(stats["complete"], judged, 0.995, stats["stop"])
+        self.assert_share(stats["complete"], self.judged(stats), 0.995, stats["stop"])
         self.assertEqual(stats["stop"]["no_table"], 0)
 
     def test_full_ring_is_counted_by_name(self):
         """Some 130 snapshots with all the environment would fill the ring."""
-        stop = self.run_burst(True, {"PADDING": "x" * 20000}).stats["stop"]
-        self.assertEqual(stop["no_table"], 0, stop)
-        self.assertGreater(stop["outermost"], 700, stop)
+        stats = self.run_burst(True, {"PADDING": "x" * 20000}).stats
+        self.assertEqual(stats["stop"]["no_table"], 0, stats["stop"])
+        self.assert_share(stats["complete"], self.judged(stats), 0.3, stats["stop"])
 
 
 if __name__ == "__main__":

@@ -11,9 +11,12 @@ import sys
 import time
 
 import pprof_file
-from fpless_run import Run, skip
+from fpless_run import TIMEOUT_S, Run, skip
 from return_probes import need_uprobes
 from root_case import FPLESS, RootCase, fixture, main
+
+from chance import is_too_few  # root_case knows where
+from waiting import cpu_ms
 
 HEAP, STATIC = fixture("heap"), fixture("heap_static")
 EACH = ("--sample-bytes", "1", "--ring-memory", "256M")
@@ -73,7 +76,7 @@ class Heap(RootCase):
         self.assertEqual(sum(run.stats["lost"].values()), 0)
         self.assertEqual(run.stats["missed"], 0)
         gone = run.stats["stop"]["exiting"] + run.stats["stop"]["execing"]
-        self.assertGreaterEqual(run.stats["complete"], 0.999 * (run.stats["user_samples"] - gone), run.stats["stop"])
+        self.assertFalse(is_too_few(run.stats["complete"], run.stats["user_samples"] - gone, 0.999), run.stats["stop"])
         return run
 
     def assert_is_ledger(self, run, said):
@@ -128,7 +131,7 @@ class Heap(RootCase):
             process.stdin.flush()
             said = b"".join(process.stdout.readline() for _ in range(10))
             process.stdin.close()
-            stderr = run.communicate(timeout=100)[1]
+            stderr = run.communicate(timeout=TIMEOUT_S)[1]
             run = Run.of_folder(self.folder, run.returncode, stderr)
         self.assertEqual(run.faults(), [])
         self.assert_is_ledger(run, said)
@@ -142,8 +145,13 @@ class Heap(RootCase):
             except OSError:
                 return False
             return sum("bpf_link" in link for link in links) >= 10
+        def rests():
+            before = cpu_ms(run.pid)
+            time.sleep(1)
+            return cpu_ms(run.pid) == before
+
         self.wait_while_it_runs(run, "the probes are attached", is_open)
-        time.sleep(1)  # what is between the last probe and the gate takes some ms
+        self.wait_while_it_runs(run, "it waits for samples", rests)  # it opens the gate some ms after the last probe
 
     def test_what_went_with_its_program_is_not_live(self):
         run = self.heap("--", HEAP, "64", "exec", "/bin/true")

@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 
+from fpless_run import TIMEOUT_S
 from root_case import FPLESS, RootCase, children, fixture, main
 from waiting import executable, wait_for, wait_until_busy
 
@@ -231,12 +232,13 @@ class FilesOfStrangers(RootCase):
     def test_a_map_that_is_written_anew_and_one_that_is_gone(self):
         self.write(b"%x 40 old\n" % CODE)
         fpless = self.start(FPLESS, "profile", "-q", "-f", "-F", "499", "-p", str(self.process.pid), stdout=subprocess.PIPE)
+        self.wait_until_sampling(fpless)
         for write in (lambda: os.unlink(self.map), lambda: self.write(self.GOOD)):
-            self.wait_until_sampling(fpless, 500)
+            self.wait_until_used(fpless, [self.process.pid], 300)
             write()
-        self.wait_until_sampling(fpless, 500)
+        self.wait_until_used(fpless, [self.process.pid], 300)
         fpless.send_signal(signal.SIGINT)
-        self.assertIn(b";enter;good;spin_a ", fpless.communicate(timeout=60)[0])
+        self.assertIn(b";enter;good;spin_a ", fpless.communicate(timeout=TIMEOUT_S)[0])
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ class LargeFrames(RootCase):
         self.assertEqual(run.faults(), [])
         stacks = [(stack, [frame["symbol"] for frame in stack["user"]]) for stack in run.stacks]
         stacks = [(stack, names) for stack, names in stacks if names and names[0] == "spin"]
-        self.assert_share(sum(stack["count"] for stack, _ in stacks), MS, 0.7)  # of a sample each ms
+        self.assert_ticks(run, sum(stack["count"] for stack, _ in stacks), MS, 0.7)  # of a sample each ms
         for stack, _ in stacks:
             self.assertEqual({frame["origin"] for frame in stack["user"]}, {"cfi_user"})
         return stacks

@@ -6,8 +6,8 @@ import os
 import pwd
 import shutil
 import subprocess
-import time
 
+from fpless_run import TIMEOUT_S
 from root_case import FPLESS, RootCase, fixture, main, write
 from waiting import wait_until_busy, wait_until_it_runs
 
@@ -57,7 +57,7 @@ class RightsCase(RootCase):
     def run_as(self, wrapper, *args, **more):
         more.setdefault("env", {**os.environ, "HOME": self.outputs})
         return subprocess.run([*wrapper, self.program, *args], stdin=subprocess.DEVNULL,
-                              capture_output=True, timeout=100, check=False, **more)
+                              capture_output=True, timeout=TIMEOUT_S, check=False, **more)
 
     def look(self, wrapper, *args):
         """The files of LOOK, written by a command under fpless."""
@@ -122,7 +122,7 @@ class CommandIsAsWithoutUs(RightsCase):
         os.mkdir(alone)
         os.chmod(alone, 0o777)
         subprocess.run([*wrapper, "/bin/sh", "-c", LOOK, alone], stdin=subprocess.DEVNULL,
-                       timeout=60, check=True, capture_output=True, **more)
+                       timeout=TIMEOUT_S, check=True, capture_output=True, **more)
         for key in FIELDS:
             self.assertEqual(statuses(os.path.join(place, "command"), key),
                              statuses(os.path.join(alone, "command"), key), key)
@@ -143,11 +143,9 @@ class CommandIsAsWithoutUs(RightsCase):
 
     def test_another_user_s_is_ended_with_the_run(self):
         """Root without CAP_KILL may not: the helper does."""
-        started = time.monotonic()
         done = self.run_as((), "profile", "-q", "-f", "-d", "0.3", "--", *user(NOBODY), "sleep",
-                           "60")
+                           "infinity")
         self.assertIn(b"ended by signal 15", done.stderr)
-        self.assertLess(time.monotonic() - started, 50)
 
 
 class OutputsArePlaced(RightsCase):
@@ -208,7 +206,7 @@ class RootBecomesAnotherUser(RightsCase):
         for _ in range(2):
             done = subprocess.run([program, "profile", "-q", "-o", "new.svg", "-o", os.path.join(private, "b.jsonl"),
                                    "--stats", "s.json", "--cache", cache, "-F", "999", "--", fixture("chain"), "200"],
-                                  cwd=private, stdin=subprocess.DEVNULL, capture_output=True, timeout=100, check=False)
+                                  cwd=private, stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT_S, check=False)
             self.assertEqual((done.returncode, b"kept" in done.stderr), (0, False), done.stderr)
         self.assertEqual(sorted(os.listdir(private)), ["b.jsonl", "cache", "fpless", "new.svg", "s.json"])
         for name in ("b.jsonl", "new.svg", "s.json"):

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 
+from fpless_run import TIMEOUT_S
 from root_case import FPLESS, RootCase, fixture, main
 
 BUSY = [fixture("vfork"), "250", fixture("chain_nopie")]
@@ -38,7 +39,7 @@ class Stream(RootCase):
                         ["-F", "999", "-K"], ["-F", "4999", "--max-depth", "1"]):
             with self.subTest(options):
                 begin = time.time()
-                run = self.profile("--stream=table", *options, "-d", "60", "--", *BUSY)
+                run = self.profile("--stream=table", *options, "-d", "600", "--", *BUSY)
                 rows = self.rows(run)
                 stream = run.stats["stream"]
                 self.assertEqual(stream["printed"], len(rows))
@@ -49,7 +50,7 @@ class Stream(RootCase):
                 self.assertLessEqual(max(times), time.time() + 0.001)
 
     def test_rows_are_the_samples_of_the_stacks(self):
-        run = self.profile("--stream=table", "-F", "999", "--by", "pid,tid,cpu", "-d", "60", "--",
+        run = self.profile("--stream=table", "-F", "999", "--by", "pid,tid,cpu", "-d", "600", "--",
                            fixture("threads"), "500")
         rows, counted = {}, {}
         for row in self.rows(run):
@@ -64,7 +65,7 @@ class Stream(RootCase):
         self.assertGreater(len({key[2] for key in rows}), 1)
 
     def test_json_holds_the_stacks_of_the_profile(self):
-        run = self.profile("--stream=json", "-F", "999", "--by", "tid,cpu", "-d", "60", "--",
+        run = self.profile("--stream=json", "-F", "999", "--by", "tid,cpu", "-d", "600", "--",
                            *BUSY)
         def key_of(stack):
             # BPF programs have names while they are loaded; where code without a name begins
@@ -94,7 +95,7 @@ class Stream(RootCase):
             self.assertEqual(len(set(times)), len(times))
 
     def test_names_are_those_of_the_profile(self):
-        run = self.profile("--stream=table", "-U", "-F", "999", "-d", "60", "--", fixture("chain"),
+        run = self.profile("--stream=table", "-U", "-F", "999", "-d", "600", "--", fixture("chain"),
                            "500")
         tops = {}
         for row in self.rows(run):
@@ -108,13 +109,13 @@ class Stream(RootCase):
 
     def test_names_stay_mangled_where_asked(self):
         for options, name in (((), "middle()"), (("--no-demangle",), "_Z6middlev")):
-            run = self.profile("--stream=json", "-U", "-F", "999", "-d", "60", *options, "--", fixture("exceptions"),
+            run = self.profile("--stream=json", "-U", "-F", "999", "-d", "600", *options, "--", fixture("exceptions"),
                                "300")
             names = {frame.get("symbol") for line in run.stdout.splitlines() for frame in json.loads(line)["user"]}
             self.assertIn(name, names)
 
     def test_a_block_shows_both_stacks_and_why_one_is_cut(self):
-        run = self.profile("--stream", "--max-depth", "3", "-F", "999", "-d", "60", "--",
+        run = self.profile("--stream", "--max-depth", "3", "-F", "999", "-d", "600", "--",
                            fixture("chain"), "300")
         blocks = run.stdout.decode("utf-8").split("\n\n")[:-1]
         self.assertEqual(len(blocks), run.books["shown"])
@@ -128,7 +129,7 @@ class Stream(RootCase):
             self.assertIn(f"({fixture('chain')})", block)
 
     def test_a_name_that_is_not_wanted_is_not_printed(self):
-        run = self.profile("--stream=table", "--comm", "^chain_nopie$", "-F", "4999", "-d", "60",
+        run = self.profile("--stream=table", "--comm", "^chain_nopie$", "-F", "4999", "-d", "600",
                            "--", *BUSY)
         self.assertEqual({row["comm"] for row in self.rows(run)}, {"chain_nopie"})
         self.assertEqual(run.stats["stream"]["printed"], run.books["shown"])
@@ -139,7 +140,7 @@ class Stream(RootCase):
                "end = time.time() + 0.5\n" \
                "while time.time() < end: pass"
         for form in ("--stream", "--stream=table"):
-            run = self.profile(form, "-F", "999", "-d", "60", "--", sys.executable, "-c", code)
+            run = self.profile(form, "-F", "999", "-d", "600", "--", sys.executable, "-c", code)
             text = run.stdout.decode("ascii")
             self.assertIn("\\x1b[2J", text)
             self.assertTrue(all(c == "\n" or c.isprintable() for c in text))
@@ -153,7 +154,7 @@ class Stream(RootCase):
             self.assertIsNone(process.poll())
             process.send_signal(signal.SIGINT)
             rest = out.read()
-        self.assertEqual(process.wait(30), 0)
+        self.assertEqual(process.wait(TIMEOUT_S), 0)
         self.assertTrue(all(line.endswith(b"\n") for line in lines))
         self.assertTrue(not rest or rest.endswith(b"\n"))
 
@@ -166,7 +167,7 @@ class Stream(RootCase):
         process.stdout.close()
         with process.stderr as err:
             text = err.read().decode("utf-8")
-        self.assertEqual(process.wait(60), 0, text)
+        self.assertEqual(process.wait(TIMEOUT_S), 0, text)
         self.assertRegex(text, r"fpless: [\d,]+ samples? in .* lost\n")
         self.assertNotIn("  books", text)
         self.assertGreater(os.path.getsize(folded), 0)
@@ -174,13 +175,13 @@ class Stream(RootCase):
     def test_a_reader_that_stops_reading_costs_no_sample(self):
         stats = self.path("stats.json")
         read, write = os.pipe()
-        process = self.start(FPLESS, "profile", "--stream", "-F", "999", "-d", "1", "--stats",
-                             stats, "--", fixture("chain"), "60000", stdout=write,
+        process = self.start(FPLESS, "profile", "--stream", "-F", "999", "--stats",
+                             stats, "--", fixture("chain"), "1500", stdout=write,
                              stderr=subprocess.PIPE)
         os.close(write)
         with process.stderr as err:
             text = err.read().decode("utf-8")
-        status = process.wait(60)
+        status = process.wait(TIMEOUT_S)
         os.close(read)
         self.assertEqual(status, 6, text)
         self.assertRegex(text, r"fpless: [\d,]+ samples? in .* lost\n")
@@ -191,7 +192,7 @@ class Stream(RootCase):
         with open("/dev/full", "wb") as full:
             done = subprocess.run([FPLESS, "profile", "--stream", "-F", "999", "--",
                                    fixture("chain"), "60000"], stdin=subprocess.DEVNULL,
-                                  stdout=full, stderr=subprocess.PIPE, timeout=60, check=False)
+                                  stdout=full, stderr=subprocess.PIPE, timeout=TIMEOUT_S, check=False)
         self.assertEqual(done.returncode, 6)
         self.assertIn(b"stdout: No space left on device", done.stderr)
 
@@ -208,7 +209,7 @@ class Timeline(RootCase):
                         ["-F", "999", "--snapshot", "0"], ["-F", "999", "-K"],
                         ["-F", "4999", "--comm", "^chain_nopie$"]):
             with self.subTest(options):
-                run = self.profile("--timeline", *options, "-d", "60", "--", *BUSY)
+                run = self.profile("--timeline", *options, "-d", "600", "--", *BUSY)
                 timeline = run.stats["timeline"]
                 self.assertEqual(timeline["events"] + timeline["missing"], run.books["shown"])
                 self.assertEqual(timeline["missing"], 0)
@@ -219,8 +220,9 @@ class Timeline(RootCase):
         self.assertEqual(run.stats["timeline"]["events"], run.books["shown"])
 
     def test_times_beyond_their_memory_are_said(self):
-        self.start(fixture("threads"), "60000")
-        run = self.profile("--timeline-memory", "64K", "-F", "4999", "-a", "-d", "1.5")
+        process = self.start(fixture("threads"), "60000")
+        # of some 15000 samples
+        run = self.profile_while_busy([process.pid], 3000, "--timeline-memory", "64K", "-F", "4999", "-a")
         timeline = run.stats["timeline"]
         self.assertEqual(timeline["events"], 65536 // 24)
         self.assertGreaterEqual(timeline["memory_full"] + timeline["ring_full"],
@@ -229,7 +231,7 @@ class Timeline(RootCase):
         self.assertRegex(run.stderr, r"\d+ without: .*more --timeline-memory\n")
 
     def test_a_run_without_keeps_none(self):
-        run = self.profile("-F", "999", "-d", "60", "--", fixture("chain"), "200")
+        run = self.profile("-F", "999", "-d", "600", "--", fixture("chain"), "200")
         self.assertEqual(run.stats["timeline"],
                          {"events": 0, "missing": 0, "ring_full": 0, "memory_full": 0})
 

@@ -4,14 +4,15 @@
 for, and the books close."""
 
 import errno
+import json
 import os
 import signal
 import subprocess
 import unittest
 
-from fpless_run import Run
-from root_case import FPLESS, RootCase, fixture, main
-from waiting import cpu_ms, wait_for
+from fpless_run import TIMEOUT_S, Run
+from root_case import FPLESS, RootCase, fixture, main, write
+from waiting import wait_for
 
 NOBODY = 65534
 DEPTHS = {1, 6, 11, 16}  # frames `descend` has in the four threads of the fixture
@@ -90,20 +91,26 @@ class Threads(TargetCase):
 
     def test_the_run_ends_with_the_last_of_them(self):
         # The thread that the process lives on without, and then its first.
-        script = ("import threading, time\n"
-                  "def spin(s):\n"
-                  "    end = time.monotonic() + s\n"
-                  "    while time.monotonic() < end: pass\n"
-                  "thread = threading.Thread(target=spin, args=(3,))\n"
+        go, stats = self.path("go"), self.path("stats.json")
+        script = ("import os, threading\n"
+                  "def spin(path):\n"
+                  "    while not os.path.exists(path): pass\n"
+                  f"thread = threading.Thread(target=spin, args=({go!r},))\n"
                   "thread.start()\n"
                   "print(thread.native_id, flush=True)\n"
-                  "spin(600)\n")
+                  "spin('/no/such')\n")
         process, tid = self.busy_script(script)
-        run = self.profile("-F", "499", "-d", "90", "-t", str(tid))
-        self.assertGreater(run.books["shown"], 0)
+        running = self.start(FPLESS, "profile", "-q", "-f", "--stats", stats, "-F", "499", "-t", str(tid),
+                             stdout=subprocess.DEVNULL)
+        self.wait_until_sampling(running)
+        self.wait_until_used(running, [tid], 100, threads=True)
+        write(go, "")
+        self.assertEqual(running.wait(TIMEOUT_S), 0)
+        with open(stats, encoding="utf-8") as file:
+            self.assertGreater(json.load(file)["shown"], 0)
         self.assertIsNone(process.poll())
         other = self.busy(fixture("chain"), "2000")
-        run = self.profile("-F", "499", "-d", "90", "-t", f"{other.pid},{other.pid}")
+        run = self.profile("-F", "499", "-d", "600", "-t", f"{other.pid},{other.pid}")
         self.assertEqual({stack["pid"] for stack in run.stacks}, {other.pid})
 
     def test_of_a_process_whose_first_thread_has_ended(self):
@@ -127,7 +134,7 @@ class Cpus(TargetCase):
         os.sched_setaffinity(second.pid, {cpus[-1]})
         run = self.profile_while_busy([first.pid], 200, "-F", "499", "-C", str(cpus[0]))
         self.assertEqual((run.stats["cpus"], run.meta["cpus"]), (1, 1))
-        self.assertLessEqual(run.stats["fired"], 1.1 * run.stats["expected"])
+        self.assertLessEqual(run.stats["fired"], run.stats["expected"] + 1)  # the clock's, and the one at its start
         pids = {stack["pid"] for stack in run.stacks}
         self.assertIn(first.pid, pids)
         self.assertEqual(second.pid in pids, cpus[0] == cpus[-1])
@@ -136,7 +143,7 @@ class Cpus(TargetCase):
 
     def test_a_process_that_begins_on_another_cpu_is_known(self):
         cpus = online_cpus()
-        run = self.profile("-F", "999", "-d", "60", "-C", str(cpus[-1]), "--",
+        run = self.profile("-F", "999", "-d", "600", "-C", str(cpus[-1]), "--",
                            "taskset", "-c", str(cpus[0]), "taskset", "-c", str(cpus[-1]),
                            fixture("chain"), "500")
         self.assert_chain_is_complete(run, fixture("chain"))
@@ -256,7 +263,7 @@ class Cgroups(CgroupCase):
     def test_without_the_mount_it_cannot_be_said(self):
         command = ["unshare", "-m", "sh", "-c",
                    f'umount -l {self.mount} && exec "$0" profile -q -d 1 --cgroup /x', FPLESS]
-        done = subprocess.run(command, capture_output=True, timeout=60, check=False)
+        done = subprocess.run(command, capture_output=True, timeout=TIMEOUT_S, check=False)
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn(b"cgroup v2 is not mounted", done.stderr)
 
@@ -310,7 +317,7 @@ class Labels(CgroupCase):
 
     def test_cgroups_have_their_paths_even_when_they_have_gone(self):
         process = subprocess.Popen(
-            [FPLESS, "profile", "-F", "999", "-d", "60", *self.outputs(), "--by",
+            [FPLESS, "profile", "-F", "999", "-d", "600", *self.outputs(), "--by",
              "cgroup,cpu,comm,pid"], stderr=subprocess.PIPE)
         self.addCleanup(process.stderr.close)
         self.addCleanup(process.wait)
@@ -318,15 +325,14 @@ class Labels(CgroupCase):
         before = self.group("before")  # while it starts, or before that
         first = self.busy(preexec_fn=self.enter(before))
         self.wait_until_sampling(process)
-        end_ms = cpu_ms(first.pid) + 100
-        self.wait_while_it_runs(process, "the first is sampled", lambda: cpu_ms(first.pid) >= end_ms)
+        self.wait_until_used(process, [first.pid], 100)
         gone = [self.group(f"gone{i}") for i in range(8)]
         for path in gone:
             subprocess.run([fixture("chain"), "100"], preexec_fn=self.enter(path), check=True)
             os.rmdir(self.mount + path)
         process.send_signal(signal.SIGINT)
         stderr = process.stderr.read()
-        run = Run.of_folder(self.folder, process.wait(60), stderr)
+        run = Run.of_folder(self.folder, process.wait(TIMEOUT_S), stderr)
         self.assertEqual(run.faults(), [])
         shown = {stack["cgroup"] for stack in run.stacks}
         self.assertLessEqual({before, *gone}, shown)
@@ -346,8 +352,8 @@ class Names(TargetCase):
                   "while True:\n"
                   "    for name in ('odd-one', 'even-one'):\n"
                   "        open('/proc/self/comm', 'w').write(name)\n"
-                  "        end = time.monotonic() + 0.02\n"
-                  "        while time.monotonic() < end: pass\n")
+                  "        end = time.process_time() + 0.02\n"
+                  "        while time.process_time() < end: pass\n")
         return self.renamed(script)
 
     def renamed(self, script):
@@ -371,7 +377,7 @@ class Names(TargetCase):
                     self.assertEqual(self.fpless("profile", "-q", "-d", "0.3", "--comm",
                                                  regex).returncode, 3)
                     continue
-                # each of its names lasts for 20 ms of the clock
+                # each of its names lasts for 20 ms of its CPU time
                 run = self.profile_while_busy([process.pid, other.pid], 300, "-F", "999", "--comm", regex, verb=verb)
                 self.assertEqual({stack["comm"] for stack in run.stacks}, names)
                 self.assertGreater(run.books["filtered"], 0)
@@ -391,7 +397,7 @@ class Names(TargetCase):
             self.assertEqual(run.books["lost"]["no_frames"], 0)
 
     def test_with_a_command_and_with_every_other_choice(self):
-        run = self.profile("-F", "999", "-d", "60", "--comm", "^chain", "--", fixture("vfork"),
+        run = self.profile("-F", "999", "-d", "600", "--comm", "^chain", "--", fixture("vfork"),
                            "300", fixture("chain_nopie"))
         self.assertEqual({stack["comm"] for stack in run.stacks}, {"chain_nopie"})
         process = self.threads()
@@ -437,7 +443,7 @@ class ManyProcesses(TargetCase):
         self.assertIn(process.pid, {stack["pid"] for stack in run.stacks})
         self.assertIn("goes on without it", run.stderr)
 
-        running = self.start(FPLESS, "profile", "-F", "499", "-d", "90", "-p", pids,
+        running = self.start(FPLESS, "profile", "-F", "499", "-d", "600", "-p", pids,
                              "-o", self.path("x.folded"), stderr=subprocess.PIPE)
         self.addCleanup(running.stderr.close)
         self.wait_until_sampling(running)
@@ -445,7 +451,7 @@ class ManyProcesses(TargetCase):
         process.wait()
         for pid in sleepers:
             os.kill(pid, signal.SIGKILL)
-        self.assertIn(running.wait(60), (0, 3))
+        self.assertIn(running.wait(TIMEOUT_S), (0, 3))
 
 
 if __name__ == "__main__":
