@@ -10,7 +10,7 @@ import sys
 from elf_names import ElfNames
 
 SKIPPED = 77
-TIMEOUT_S = 100  # of one run of fpless: hung, not slow
+TIMEOUT_S = 300  # of one run of fpless: hung, not slow
 
 
 def skip(reason):

@@ -17,7 +17,7 @@ import tempfile
 import time
 
 from expectation import Expectation, Judge
-from fpless_run import Files, skip
+from fpless_run import TIMEOUT_S, Files, skip
 from run_fixture import command
 
 
@@ -48,7 +48,7 @@ def sample(pid):
     """One stack of the process as a .jsonl record would say it; None where gdb saw none."""
     script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "gdb_stacks.py")
     done = subprocess.run(["gdb", "-nx", "-batch", "-p", str(pid), "-x", script],
-                          capture_output=True, text=True, timeout=60, check=False)
+                          capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
     line = [line for line in done.stdout.splitlines() if line.startswith("STACK ")]
     if not line:
         return None

@@ -98,7 +98,7 @@ class PendingCase(RootCase):
         with open(self.stderr, encoding="utf-8", errors="backslashreplace") as file:
             return file.read()
 
-    def wait_for(self, process, what, condition, patience_s=60):
+    def wait_for(self, process, what, condition, patience_s=TIMEOUT_S):
         return self.wait_while_it_runs(process, lambda: f"{what}: {self.said()}", condition, patience_s, 0.001)
 
     def end(self, process):

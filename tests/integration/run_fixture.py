@@ -89,7 +89,7 @@ def attach(fpless, folder, words, length):
 
 def launch(fpless, folder, words, length, expectation):
     words[1] = str(int(words[1]) * length)
-    return Run(fpless, folder, ["-F", str(HZ), "-d", str(60 * length), *expectation.options, "--", *words])
+    return Run(fpless, folder, ["-F", str(HZ), "-d", str(600 * length), *expectation.options, "--", *words])
 
 
 def sample(fpless, fixtures, folder, judge, length, how):

@@ -14,7 +14,7 @@ import termios
 import time
 import unicodedata
 
-PATIENCE_S = 60  # with a machine that has other things to do
+PATIENCE_S = 180  # with a machine that has other things to do
 SEQUENCE = re.compile(r"\x1b(?:\[([?>=!]?)([0-9;]*)([@-~])|[()][A-Z0-9]|[=>78DEMc]|\].*?(?:\x07|\x1b\\))",
                       re.DOTALL)
 

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 
+from fpless_run import TIMEOUT_S
 from root_case import FPLESS, RootCase, fixture, main
 
 BCC = os.path.join(os.path.dirname(FPLESS), "fpless-bcc-profile")
@@ -17,7 +18,7 @@ FOLDED = re.compile(r"(?P<stack>.+) (?P<count>\d+)")
 class BccProfile(RootCase):
     def bcc(self, *args, status=0):
         done = subprocess.run([BCC, *args], stdin=subprocess.DEVNULL, capture_output=True,
-                              timeout=100, check=False)
+                              timeout=TIMEOUT_S, check=False)
         self.assertEqual(done.returncode, status, done.stderr)
         return done.stdout.decode("utf-8"), done.stderr.decode("utf-8")
 
@@ -118,7 +119,7 @@ class BccProfile(RootCase):
         process.send_signal(signal.SIGINT)
         with process.stdout as out:
             text = head + out.read().decode("utf-8")
-        self.assertEqual(process.wait(30), 0)
+        self.assertEqual(process.wait(TIMEOUT_S), 0)
         self.assertTrue(self.blocks(text, head[:-1]))
 
     def test_impossible_options_are_reported(self):

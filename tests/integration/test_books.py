@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 
+from fpless_run import TIMEOUT_S
 from root_case import FPLESS, RootCase, fixture, main
 
 BPF_STATS = "/proc/sys/kernel/bpf_stats_enabled"
@@ -31,7 +32,7 @@ class BooksClose(RootCase):
         ]
         for options in cases:
             with self.subTest(options):
-                run = self.profile(*options, "-d", "60", "--", *BUSY)
+                run = self.profile(*options, "-d", "600", "--", *BUSY)
                 self.assertGreater(run.books["shown"], 0)
 
     def test_of_both_walks(self):
@@ -44,7 +45,7 @@ class BooksClose(RootCase):
         ]
         for options in cases:
             with self.subTest(options):
-                run = self.profile(*options, "-d", "60", "--", *BUSY, verb="compare")
+                run = self.profile(*options, "-d", "600", "--", *BUSY, verb="compare")
                 self.assertGreater(run.books["shown"], 0)
                 self.assertTrue([stack for stack in run.stacks if stack["fp"]])
         self.start(fixture("threads"), "60000")
@@ -61,9 +62,9 @@ class BooksClose(RootCase):
                 self.assertIn("threads", {stack["comm"] for stack in run.stacks})
 
     def test_user_only_and_kernel_only_show_only_that(self):
-        run = self.profile("-F", "999", "-U", "-d", "60", "--", fixture("clock"), "300")
+        run = self.profile("-F", "999", "-U", "-d", "600", "--", fixture("clock"), "300")
         self.assertEqual([stack for stack in run.stacks if stack["kernel"]], [])
-        run = self.profile("-F", "999", "-K", "-d", "60", "--", *BUSY)
+        run = self.profile("-F", "999", "-K", "-d", "600", "--", *BUSY)
         self.assertEqual([stack for stack in run.stacks if stack["user"]], [])
         self.assertEqual([stack for stack in run.stacks if not stack["kernel"]], [])
 
@@ -100,7 +101,7 @@ class RunsEnd(RootCase):
                              fixture("chain"), "60000", stderr=subprocess.DEVNULL)
         self.wait_until_sampling(process, 200)
         process.send_signal(signal.SIGINT)
-        self.assertEqual(process.wait(30), 0)
+        self.assertEqual(process.wait(TIMEOUT_S), 0)
         self.assertGreater(os.path.getsize(out), 0)
         self.assertGreater(os.path.getsize(stats), 0)
 
@@ -111,7 +112,7 @@ class RunsEnd(RootCase):
 
     def test_exit_of_the_pid_ends_the_run(self):
         process = self.start(fixture("chain"), "3000")
-        run = self.profile("-F", "999", "-d", "60", "-p", str(process.pid))
+        run = self.profile("-F", "999", "-d", "600", "-p", str(process.pid))
         self.assertGreater(run.books["shown"], 0)
 
 

@@ -7,7 +7,7 @@ import json
 import os
 import subprocess
 
-from fpless_run import Run
+from fpless_run import TIMEOUT_S, Run
 from root_case import FPLESS, RootCase, children, fixture, main
 from waiting import executable, wait_for, wait_until_busy
 
@@ -122,12 +122,12 @@ class FramePointersThroughout(CompareCase):
                 self.assertEqual(run.compared["at"][key][rule], 0, run.compared)
 
     def test_agree_but_for_prologues_epilogues_and_leaves(self):
-        run = self.compare("-F", "1999", "-d", "60", "--", fixture("frames"), "600")
+        run = self.compare("-F", "1999", "-d", "600", "--", fixture("frames"), "600")
         self.check_all_explained(run)
         self.assertIn("compare      ", run.stderr)
 
     def test_agree_as_far_as_the_kernel_walks(self):
-        run = self.compare("-F", "1999", "-d", "60", "--", fixture("frames"), "600", "400")
+        run = self.compare("-F", "1999", "-d", "600", "--", fixture("frames"), "600", "400")
         self.check_all_explained(run)
         deep = [stack for stack in run.stacks if len(stack["user"]) > run.compared["fp_max"]]
         self.assertTrue(deep)
@@ -136,7 +136,7 @@ class FramePointersThroughout(CompareCase):
 
 class FramePointersInPart(CompareCase):
     def test_a_libc_without_cuts_the_stacks_of_a_program_with(self):
-        run = self.compare("-F", "1999", "-d", "60", "--", fixture("chain_keepfp"), "600")
+        run = self.compare("-F", "1999", "-d", "600", "--", fixture("chain_keepfp"), "600")
         self.assert_share(*self.share(run, "cut"), 0.9, run.compared)
         first = run.compared["partings"][0]
         self.assertEqual((first["class"], first["at"]), ("cut", "no_frame_pointer"))
@@ -146,7 +146,7 @@ class FramePointersInPart(CompareCase):
     def test_programs_without_are_judged(self):
         for name, ms in (("chain", "300"), ("threads", "300"), ("vfork", "3000")):  # of which 450 are its own
             with self.subTest(name):
-                run = self.compare("-F", "1999", "-d", "60", "--", fixture(name), ms)
+                run = self.compare("-F", "1999", "-d", "600", "--", fixture(name), ms)
                 self.assert_share(run.compared["judged"], run.compared["shown"], 0.9, run.compared)
 
     def test_of_the_whole_machine(self):
@@ -164,7 +164,7 @@ class FramePointersInPart(CompareCase):
 
 class Outputs(CompareCase):
     def test_text_says_the_same_as_json(self):
-        done = self.fpless("compare", "-F", "999", "-d", "60", "--out-dir", self.path("new"), "--",
+        done = self.fpless("compare", "-F", "999", "-d", "600", "--out-dir", self.path("new"), "--",
                            fixture("frames"), "300")
         text = done.stdout.decode()
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -173,7 +173,7 @@ class Outputs(CompareCase):
         self.assertEqual(sorted(os.listdir(self.path("new"))), ["cfi.folded", "fp.folded"])
 
     def test_only_o_leaves_stdout_to_the_command(self):
-        done = self.fpless("compare", "-q", "-o", self.path("x.folded"), "-d", "60", "-F", "999",
+        done = self.fpless("compare", "-q", "-o", self.path("x.folded"), "-d", "600", "-F", "999",
                            "--", "/bin/sh", "-c", f"echo said; {fixture('frames')} 100")
         self.assertEqual((done.returncode, done.stdout), (0, b"said\n"), done.stderr)
 
@@ -182,7 +182,7 @@ class Outputs(CompareCase):
         for name in ("cfi", "fp"):
             with open(self.path(f"out/{name}.folded"), "w", encoding="ascii") as file:
                 file.write("old 1\n")
-        self.compare("-d", "60", "-F", "999", "--", fixture("frames"), "200")
+        self.compare("-d", "600", "-F", "999", "--", fixture("frames"), "200")
 
 
 class BadInput(CompareCase):
@@ -231,7 +231,7 @@ class BadInput(CompareCase):
     def test_disk_that_is_full(self):
         os.mkdir(self.path("full"))
         os.symlink("/dev/full", self.path("full/fp.folded"))
-        done = self.fpless("compare", "-q", "--json", "--out-dir", self.path("full"), "-d", "60",
+        done = self.fpless("compare", "-q", "--json", "--out-dir", self.path("full"), "-d", "600",
                            "-F", "999", "--", fixture("frames"), "200")
         self.assertEqual(done.returncode, 6, done.stderr)
         self.assertIn(b"fp.folded: No space", done.stderr)
@@ -275,7 +275,7 @@ class BadInput(CompareCase):
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
             wait_until_busy(only_child(process.pid), 200)
             process.send_signal(2)
-            text, _ = process.communicate(timeout=60)
+            text, _ = process.communicate(timeout=TIMEOUT_S)
         self.assertEqual(process.returncode, 0)
         self.assertGreater(json.loads(text)["judged"], 0)
         self.assertEqual(sorted(os.listdir(out)), ["cfi.folded", "fp.folded"])

@@ -12,7 +12,7 @@ OF_MAIN = 3  # __libc_start_call_main, __libc_start_main, _start: as names, or w
 
 class Deep(RootCase):
     def run_it(self, command, *options, verb):
-        run = self.profile("-U", *options, "-d", "60", "--", *command, verb=verb)
+        run = self.profile("-U", *options, "-d", "600", "--", *command, verb=verb)
         self.assertEqual(run.books["lost"]["stack_map_full"], 0)
         stacks = [(stack, [frame["symbol"] for frame in stack["user"]]) for stack in run.stacks
                   if stack["comm"] == "recursion"]

@@ -12,6 +12,7 @@ import signal
 import struct
 import subprocess
 
+from fpless_run import TIMEOUT_S
 from parser_processes import NO_CAPABILITIES, readers, status
 from pending_case import CALLER, STEPS, Hurry
 from root_case import FPLESS, RootCase, fixture, main, write
@@ -61,7 +62,7 @@ class DoctorCase(RootCase):
 
     def run_it(self, wrapper, *args, **more):
         return subprocess.run([*wrapper, self.program, *args], stdin=subprocess.DEVNULL,
-                              capture_output=True, timeout=100, check=False, **more)
+                              capture_output=True, timeout=TIMEOUT_S, check=False, **more)
 
     def doctor(self, wrapper=(), **more):
         """Its JSON, with the checks by subject; text and JSON agree about the exit status."""
@@ -263,7 +264,7 @@ class ProcessesAreReported(DoctorCase):
             said = status(worker)
             os.kill(worker, signal.SIGSEGV)
         self.assertEqual((said["CapEff"], said["NoNewPrivs"]), (NO_CAPABILITIES, "1"))
-        report = json.loads(doctor.communicate(timeout=100)[0])
+        report = json.loads(doctor.communicate(timeout=TIMEOUT_S)[0])
         self.assertEqual(doctor.returncode, 0)
         self.assertEqual([lost["object"] for lost in report["refused"]], [slow])
         self.assertIn("killed by signal 11", report["refused"][0]["error"])

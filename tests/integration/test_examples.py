@@ -22,7 +22,7 @@ from fpless_run import need_root
 FPLESS = os.path.realpath(sys.argv[1])
 PAGES = sys.argv[3:]
 HERE = os.path.dirname(os.path.abspath(__file__))
-TIMEOUT_S = 120
+TIMEOUT_S = 300
 
 WORK = """#!/usr/bin/perl
 my %seen; for (1 .. ROUNDS) { my $word = lc "Word" . $_ % 1000; $seen{$word} .= "x"; $n += length $word; }

@@ -46,7 +46,7 @@ class ExecIsSampled(RootCase):
 
     def test_of_a_command(self):
         def sample(length):
-            run = self.profile("-F", HZ, "-d", "60", "--", fixture("exec_a"), str(EXECS * length), fixture("exec_b"))
+            run = self.profile("-F", HZ, "-d", "600", "--", fixture("exec_a"), str(EXECS * length), fixture("exec_b"))
             stops = self.judge(run)
             self.assert_share(stops["outermost"], sum(stops.values()), 0.5, stops)
             return self.judge_execing(run)

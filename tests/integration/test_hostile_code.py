@@ -30,7 +30,7 @@ while time.process_time() < 60:
     for spin in spins:
         spin(100000000)
 """
-TIMEOUT_S = 240  # of one run of fpless, whose workers compute for seconds
+TIMEOUT_S = 600  # of one run of fpless, whose workers compute for seconds
 REFUSED = "unwind rows not synthesised: over budget"
 
 

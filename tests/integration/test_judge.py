@@ -13,7 +13,7 @@ import time
 from root_case import FPLESS, RootCase, die_with_the_tests, fixture, is_dead, main
 from waiting import wait_for
 
-TIMEOUT_S = 240
+TIMEOUT_S = 600
 WHOLE = ("--burst", "100000000", "-d", "200")  # from the first instruction to the last
 ACCUSATION = re.compile(r"^  (\S+) (\S+) 0x([0-9a-f]+)\.\.0x([0-9a-f]+) DISAGREE: (.+) of a row from "
                         r"(\w+), (\d+) times$", re.M)
@@ -79,7 +79,7 @@ class Judge(RootCase):
     def assert_unharmed(self, process, mode):
         """It comes to its end as if nobody had looked."""
         self.assertEqual(tracer(process.pid), 0)
-        out, _ = process.communicate(timeout=60)
+        out, _ = process.communicate(timeout=TIMEOUT_S)
         self.assertEqual((process.returncode, out), (0, f"ok {mode}\n".encode()))
 
     def test_code_without_cfi_is_judged_by_its_rows(self):
@@ -173,7 +173,7 @@ class Judge(RootCase):
         wait_for("it is attached", lambda: tracer(process.pid) != 0)
         time.sleep(0.5)  # whatever it is at then
         fpless.send_signal(signal.SIGINT)
-        out, said = fpless.communicate(timeout=60)
+        out, said = fpless.communicate(timeout=TIMEOUT_S)
         self.assertIn(fpless.returncode, (0, 3), out + said)  # 3: before anything was judged
         self.assertIn("interrupted", Report(out.decode()).text)
         self.assert_unharmed(process, "all")
@@ -200,7 +200,7 @@ class Judge(RootCase):
                             str(process.pid), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         wait_for("it is attached", lambda: tracer(process.pid) != 0)
         os.kill(process.pid, signal.SIGSTOP)
-        out, said = fpless.communicate(timeout=60)
+        out, said = fpless.communicate(timeout=TIMEOUT_S)
         self.assertIn(fpless.returncode, (0, 3), out + said)
         wait_for("it is stopped", lambda: state(process.pid) == "T")
         os.kill(process.pid, signal.SIGCONT)
@@ -222,7 +222,7 @@ class Judge(RootCase):
         self.assert_refused(self.fpless("verify", "--live", str(process.pid)), 2, "traces it",
                             str(first.pid))
         first.send_signal(signal.SIGINT)
-        first.wait(timeout=60)
+        first.wait(timeout=TIMEOUT_S)
         self.assert_unharmed(process, "bare")
         gone = subprocess.Popen(["true"])
         gone.wait()

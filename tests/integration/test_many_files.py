@@ -39,7 +39,7 @@ class ManyFiles(PendingCase):
 
     def test_there_is_room_for_descriptors_from_the_start(self):
         """While threads share their table, its growth would keep the ring waiting."""
-        process = self.start(FPLESS, "profile", "-q", "-f", "-d", "60", "-p", str(os.getpid()), stdout=subprocess.DEVNULL)
+        process = self.start(FPLESS, "profile", "-q", "-f", "-d", "600", "-p", str(os.getpid()), stdout=subprocess.DEVNULL)
         self.wait_until_sampling(process)
         with open(f"/proc/{process.pid}/status", encoding="ascii") as file:
             room = int(re.search(r"^FDSize:\s+(\d+)$", file.read(), re.M).group(1))

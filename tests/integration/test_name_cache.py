@@ -10,6 +10,7 @@ import signal
 import subprocess
 import time
 
+from fpless_run import TIMEOUT_S
 from root_case import FPLESS, RootCase, fixture, main
 
 ASKED = re.compile(r"(\d+) addresses named from there, (\d+) asked of workers")
@@ -35,7 +36,7 @@ class NameCache(RootCase):
         path = self.path(name)
         shutil.copy(fixture(name), path)
         kind = subprocess.run(["stat", "-f", "-c", "%T", path], check=True, capture_output=True, text=True,
-                              timeout=60).stdout
+                              timeout=TIMEOUT_S).stdout
         if kind.startswith("fuse"):
             self.skipTest("nothing is kept of files on FUSE")
         self.settle(path)
@@ -260,7 +261,7 @@ class Elsewhere(NameCache):
         for _ in range(2):
             runs = [self.start(*command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(4)]
             for run in runs:
-                stdout, stderr = run.communicate(timeout=100)
+                stdout, stderr = run.communicate(timeout=TIMEOUT_S)
                 self.assertEqual((run.returncode, self.lines_about_it(stderr)), (0, []))
                 self.assertIn("spin", names_of(stdout))
         recording = self.record(program)

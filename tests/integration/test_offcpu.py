@@ -134,7 +134,7 @@ class Offcpu(RootCase):
             self.assertEqual(sum(record[key] for record in records if record["type"] == "stack"), weight, path)
 
     def test_a_killed_run_leaves_nothing(self):
-        process = self.start(FPLESS, "offcpu", "-q", "-d", "60", "--", WAITS, "60000", stdout=subprocess.DEVNULL)
+        process = self.start(FPLESS, "offcpu", "-q", "-d", "600", "--", WAITS, "60000", stdout=subprocess.DEVNULL)
         wait_for("its links", lambda: sum(kind == "link" for kind, _ in bpf_ids(process.pid)) >= 4
                  and any(executable(pid) == WAITS for pid in children(process.pid)))
         ids, own = bpf_ids(process.pid), children(process.pid)

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import tempfile
 
+from fpless_run import TIMEOUT_S
 from root_case import RootCase, fixture, main
 
 OPTIONS = ("--annotate", "--origin", "--delimited")
@@ -169,12 +170,12 @@ class PerfScriptIsRead(ReportCase):
         # perf 6.1 may die of the BPF programs of others
         done = subprocess.run([perf, "record", "-q", "--no-bpf-event", "-e", "cpu-clock", "-F",
                                "499", "-g", "-o", data, fixture("chain"), "300"], check=False,
-                              stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+                              stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT_S)
         if done.returncode < 0:
             self.skipTest("perf record died")
         self.assertEqual(done.returncode, 0, done.stderr)
         text = subprocess.run([perf, "script", "-i", data], check=True, capture_output=True,
-                              timeout=60).stdout
+                              timeout=TIMEOUT_S).stdout
         script = self.path("perf.txt")
         with open(script, "wb") as file:
             file.write(text)

@@ -76,7 +76,7 @@ class KilledRunLeavesNothing(RootCase):
             old = os.path.join(folder, "old.folded")
             with open(old, "w", encoding="ascii") as file:
                 file.write(OLD)
-            ids, commands = self.kill(noise.uniform(0.0, 1.5) if i else None, "-d", "60", "-o", old, "-o",
+            ids, commands = self.kill(noise.uniform(0.0, 1.5) if i else None, "-d", "600", "-o", old, "-o",
                                       os.path.join(folder, "new.jsonl"), "--", fixture("chain"), "60000")
             seen |= {kind for kind, _ in ids}
             for pid in commands:  # it has begun, and goes on

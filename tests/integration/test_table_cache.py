@@ -8,6 +8,7 @@ import signal
 import subprocess
 import time
 
+from fpless_run import TIMEOUT_S
 from root_case import FPLESS, RootCase, fixture, main
 
 
@@ -81,7 +82,7 @@ class Warm(TableCache):
         runs = [self.start(*command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
                 for _ in range(3)]
         for run in runs:
-            _, stderr = run.communicate(timeout=60)
+            _, stderr = run.communicate(timeout=TIMEOUT_S)
             self.assertEqual((run.returncode, self.folder.encode() in stderr), (0, False), stderr)
         self.assert_warm(self.run_chain())
 

@@ -74,13 +74,13 @@ class Plain(RootCase):
                         ["-F", "999", "-K"], ["-F", "4999", "--max-depth", "1"],
                         ["-F", "999", "--comm", "chain"]):
             with self.subTest(options):
-                run, blocks = self.top("--interval", "0.3", *options, "-d", "60", "--",
+                run, blocks = self.top("--interval", "0.3", *options, "-d", "600", "--",
                                        fixture("vfork"), "150", fixture("chain_nopie"))
                 self.assert_samples_are_those_of(run, blocks)
 
     def test_rows_are_the_functions_of_the_run(self):
         run, blocks = self.top("--since-start", "--rows", "1000000", "--interval", "0.5", "-F",
-                               "999", "-d", "60", "--no-inline", "--", fixture("chain"), "1000")
+                               "999", "-d", "600", "--no-inline", "--", fixture("chain"), "1000")
         self.assert_all_since_start(run, blocks[-1])
         self.assertEqual(blocks[-1].columns, [*COLUMNS, "OBJECT", "FUNCTION"])
         rows = {row[5]: row for row in blocks[-1].rows if row[4] == "chain"}
@@ -106,7 +106,7 @@ class Plain(RootCase):
         self.assertEqual(block.number_of("samples"), run.books["shown"])
 
     def test_stacks_and_processes(self):
-        run, blocks = self.top("--since-start", "--view", "stacks", "-F", "999", "-U", "-d", "60",
+        run, blocks = self.top("--since-start", "--view", "stacks", "-F", "999", "-U", "-d", "600",
                                "--no-inline", "--", fixture("chain"), "500")
         self.assertEqual(blocks[-1].columns, [*COLUMNS, "TASK", "STACK"])
         task, stack = blocks[-1].rows[0][4:]
@@ -115,7 +115,7 @@ class Plain(RootCase):
         self.assert_all_since_start(run, blocks[-1])
 
         run, blocks = self.top("--since-start", "--view", "processes", "--rows", "1000", "-F",
-                               "999", "-d", "60", "--", fixture("vfork"), "150",
+                               "999", "-d", "600", "--", fixture("vfork"), "150",
                                fixture("chain_nopie"))
         self.assertEqual(blocks[-1].columns, [*COLUMNS, "PID", "COMMAND"])
         counted = {}
@@ -125,14 +125,14 @@ class Plain(RootCase):
         self.assertEqual({int(row[4]): int(row[3]) for row in blocks[-1].rows}, counted)
 
     def test_a_filter_shows_what_matches(self):
-        run, blocks = self.top("--match", "^spin$", "--since-start", "-F", "999", "-d", "60", "--",
+        run, blocks = self.top("--match", "^spin$", "--since-start", "-F", "999", "-d", "600", "--",
                                fixture("chain"), "300")
         self.assertEqual([row[5] for row in blocks[-1].rows], ["spin"])
         self.assert_all_since_start(run, blocks[-1])
 
     def test_it_ends_after_as_many_blocks_as_asked_for(self):
         done = self.fpless("top", "--no-table-cache", "--count", "3", "--interval", "0.2", "-F", "99",
-                           "-d", "60", "--", fixture("chain"), "60000")
+                           "-d", "600", "--", fixture("chain"), "60000")
         self.assertIn(done.returncode, (0, 3), done.stderr)  # it may have had no CPU meanwhile
         self.assertEqual([block.number for block in blocks_of(done.stdout)], [1, 2, 3])
         self.assertIn(b"ended by signal", done.stderr)

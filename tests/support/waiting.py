@@ -4,7 +4,7 @@
 import os
 import time
 
-PATIENCE_S = 60  # hung, not slow
+PATIENCE_S = 180  # hung, not slow
 
 
 def wait_for(what, condition, seconds=PATIENCE_S, every_s=0.01):
