@@ -9,22 +9,22 @@
 #include "base/cleanup.h"
 #include "naming/recorded.h"
 
-/* One source needs no name: what its samples weigh is told of the whole run alone. */
+/* One source needs no name, but the unit of what its samples weigh. */
 static void set_sources(struct profile *live, const struct live_names_options *options)
 {
 	struct profile_source list[FPL_SOURCES_MAX] = { 0 };
 
-	if (options->nr_sources < 2)
-		return;
 	for (size_t i = 0; i < options->nr_sources; i++) {
 		const struct source_spec *spec = &options->sources[i];
 
-		memcpy(list[i].name, spec->name, sizeof(list[i].name));
+		if (options->nr_sources > 1)
+			memcpy(list[i].name, spec->name, sizeof(list[i].name));
 		if (spec->class != SOURCE_CLOCK)
 			snprintf(list[i].unit, sizeof(list[i].unit), "%s",
 				 spec->unit ? spec->unit : "count");
 	}
-	profile_set_sources(live, list, options->nr_sources);
+	if (options->nr_sources)
+		profile_set_sources(live, list, options->nr_sources);
 }
 
 int live_names_init(struct live_names *ret, const struct live_names_options *options,
