@@ -44,6 +44,7 @@ static const struct argp_option options_list[] = {
 	{ "cgroupmap", KEY_CGROUPMAP, "PATH", 0, "Not supported", 1 },
 	{ "mntnsmap", KEY_MNTNSMAP, "PATH", 0, "Not supported", 1 },
 	{ "ebpf", KEY_EBPF, NULL, OPTION_HIDDEN, NULL, 1 },
+	{ "event", 'e', "EVENT", OPTION_HIDDEN, NULL, 1 },
 	{ NULL, 'h', NULL, OPTION_HIDDEN, NULL, -1 },
 	{ 0 },
 };
@@ -89,17 +90,29 @@ static void parse_cpu(const char *arg, struct bcc *bcc, struct argp_state *state
 		refuse(state, "-C %s: no CPU", arg);
 }
 
-/* Refuse an option that has no equivalent, and name the alternative. */
-static void refuse_option(int key, struct argp_state *state)
+/* Refuse an option that has no equivalent, and name the alternative; others are not known. */
+static error_t refuse_option(int key, const char *arg, struct argp_state *state)
 {
-	if (key == KEY_EBPF)
+	switch (key) {
+	case KEY_EBPF:
 		refuse(state, "--ebpf: not supported: fpless has no program text");
-	else if (key == KEY_CGROUPMAP)
+		return 0;
+	case KEY_CGROUPMAP:
 		refuse(state,
 		       "--cgroupmap: pinned maps are not supported: fpless profile --cgroup PATH takes the cgroup itself");
-	else
+		return 0;
+	case KEY_MNTNSMAP:
 		refuse(state,
 		       "--mntnsmap: pinned maps are not supported: -p takes the processes of a mount namespace");
+		return 0;
+	case 'e': /* not bcc's; who knows fpless profile may try it */
+		refuse(state,
+		       "-e %s: bcc's profile samples the CPU's clock alone: fpless profile -e %s",
+		       arg, arg);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
 }
 
 static void parse_word(const char *arg, struct bcc *bcc, struct argp_state *state)
@@ -196,11 +209,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_HASH_STORAGE:
 		parse_storage("--hash-storage-size", arg, bcc, state);
 		return 0;
-	case KEY_CGROUPMAP:
-	case KEY_MNTNSMAP:
-	case KEY_EBPF:
-		refuse_option(key, state);
-		return 0;
 	case 'h':
 		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
 		return 0;
@@ -211,7 +219,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		check_all(bcc, state);
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return refuse_option(key, arg, state);
 	}
 }
 
