@@ -97,8 +97,8 @@ static void read_source(struct reading *reading, json_object *object)
 		reading_fail(reading, "a source without an event of its own");
 	source.weight_type = jsonl_interned(reading, object, "weight_type");
 	source.weight_unit = jsonl_interned(reading, object, "weight_unit");
-	if (sample_unit_ns(recording_string(to, source.weight_unit)))
-		reading_fail(reading, "a source that weighs a time says so");
+	if (sample_unit_ns(recording_string(to, source.weight_unit)) > 1)
+		reading_fail(reading, "a source weighs a time in other than nanoseconds");
 	source.period = jsonl_number(reading, object, source.weight_unit ? "period" : "period_ns",
 				     UINT64_MAX);
 	source.hz = jsonl_number(reading, object, "hz", UINT64_MAX);
