@@ -27,6 +27,21 @@ struct perf_events {
 	uint64_t expected_before, enabled_before_ns;
 };
 
+/*
+ * Have the kernel leave out what perf has it leave out for the same word. A clock's own filter is
+ * the program's (bpf/sample.h): the kernel would not tell how many of its ticks it left out, so
+ * that samples which are missed could not be told from them.
+ */
+static void exclude_modes(const struct source_spec *spec, struct perf_event_attr *attr)
+{
+	if (spec->class == SOURCE_CLOCK)
+		return;
+	attr->exclude_user = spec->exclude_user;
+	attr->exclude_kernel = spec->exclude_kernel;
+	attr->exclude_hv = spec->exclude_hv;
+	attr->exclude_guest = !spec->exclude_user;
+}
+
 /* By @period, in the source's unit, or, for a counter of cycles, by @hz. */
 static int open_event(const struct source_spec *spec, uint64_t period, uint64_t hz, int cpu)
 {
@@ -39,6 +54,7 @@ static int open_event(const struct source_spec *spec, uint64_t period, uint64_t 
 		.disabled = 1,
 	};
 
+	exclude_modes(spec, &attr);
 	/* the clock's period is exact; cycles need the kernel's control loop to follow the clock */
 	if (spec->class == SOURCE_CLOCK && spec->perf_type == PERF_TYPE_HARDWARE) {
 		attr.freq = 1;

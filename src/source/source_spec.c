@@ -205,6 +205,7 @@ static int parse_modifiers(const char *word, const char *modifiers, struct sourc
 		return fpl_fail(err, -EINVAL, "%s: expected u or k behind the colon", word);
 	spec->exclude_user = !user;
 	spec->exclude_kernel = !kernel;
+	spec->exclude_hv = true;
 	return 0;
 }
 

@@ -30,6 +30,7 @@ struct source_spec {
 	uint64_t perf_config;
 	bool or_clock;			   /* sample cpu-clock where there is no such counter */
 	bool exclude_user, exclude_kernel; /* the modifiers k and u */
+	bool exclude_hv;		   /* any modifier: perf means no hypervisor then */
 	const char *probe;		   /* of a probe the word (source/probe_word.h), borrowed */
 	/* One event in so many is sampled; of a clock nanoseconds; 0: each, of a clock by hz. */
 	uint64_t period;

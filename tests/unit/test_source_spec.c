@@ -61,7 +61,9 @@ static void words_are_perfs_with_its_aliases_and_modifiers(void **state)
 		    spec.perf_type != cases[i].type || spec.perf_config != cases[i].config ||
 		    spec.or_clock != cases[i].or_clock ||
 		    spec.exclude_user != cases[i].exclude_user ||
-		    spec.exclude_kernel != cases[i].exclude_kernel)
+		    spec.exclude_kernel != cases[i].exclude_kernel ||
+		    spec.exclude_hv !=
+			    (cases[i].type != PERF_TYPE_TRACEPOINT && strchr(cases[i].word, ':')))
 			fail_msg("%s: understood as %s", cases[i].word, spec.name);
 	}
 }
