@@ -23,6 +23,7 @@ from blocked_time import BlockedTime
 from cgroup_share import CgroupShare
 from expectation import Frame, Judge
 from fpless_run import Files, Run
+from probe_calls import ProbeCalls
 from programs import SAMPLES_MIN
 from run_fixture import copies
 
@@ -99,6 +100,7 @@ class Test:
         self.runs.append(GuestRun("attached", (), attached, attached=True))
         self.blocked = BlockedTime(self.fpless, self.fixtures)
         self.cgroup = CgroupShare(self.fpless, os.path.join(self.fixtures, "caller"))
+        self.probes = ProbeCalls(self.fpless, self.fixtures)
 
     def known(self, place):
         return programs.known(self.fixtures, self.expectations, place)
@@ -134,7 +136,8 @@ class Test:
                  + " > /out/uprobe 2>&1; echo $? >> /out/uprobe",
                  shlex.join([os.path.realpath(self.heap_test), HEAP_OPERATIONS])
                  + " > /out/heap 2>&1; echo $? >> /out/heap"]
-        lines += [run.script(self.fpless, self.sequence) for run in self.runs] + [self.blocked.script(), self.cgroup.script()]
+        lines += [run.script(self.fpless, self.sequence) for run in self.runs]
+        lines += [part.script() for part in (self.blocked, self.cgroup, self.probes)]
         words = [self.fpless, "compare", "-F", str(HZ), "--json", "--",
                  os.path.join(self.fixtures, "frames"), "1500", "200"]
         lines += [f"echo {FP_DEPTH} > /proc/sys/kernel/perf_event_max_stack",
