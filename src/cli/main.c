@@ -67,7 +67,12 @@ static void on_broken_pipe(int signal_number)
 /* Names that tools of bcc have: links in a folder of their own lead here. */
 static const struct {
 	const char *name, *verb;
-} bcc_names[] = { { "profile", "bcc-profile" }, { "profile-bpfcc", "bcc-profile" } };
+} bcc_names[] = {
+	{ "profile", "bcc-profile" },
+	{ "profile-bpfcc", "bcc-profile" },
+	{ "stackcount", "bcc-stackcount" },
+	{ "stackcount-bpfcc", "bcc-stackcount" },
+};
 
 /* The verb that the program is when called by @path, "fpless-NAME" or as of bcc; NULL: none. */
 static const struct cli_verb *find_program(const char *path)

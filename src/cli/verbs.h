@@ -30,6 +30,7 @@
 #define X(name, text) extern const struct argp name##_argp;
 CLI_VERB_LIST(X)
 X(bcc_profile, "")
+X(bcc_stackcount, "")
 #undef X
 /* clang-format on */
 

@@ -58,7 +58,7 @@ class Completion(unittest.TestCase):
 
     def test_every_option(self):
         """Those of --help."""
-        for verb, line in [(verb, f"fpless {verb} --") for verb in VERBS] + [("bcc-profile", "fpless-bcc-profile --")]:
+        for verb, line in [(verb, f"fpless {verb} --") for verb in VERBS] + [(name, f"fpless-{name} --") for name in ("bcc-profile", "bcc-stackcount")]:
             wanted = {f"--{name}" for _, name, _ in
                       manual_pages.of_help(manual_pages.run(FPLESS, verb, "--help")) if name}
             with self.subTest(line=line):

@@ -239,6 +239,32 @@ for name in fpless-bcc-profile profile profile-bpfcc; do
 	fi
 done
 
+# bcc's stackcount likewise: each kind of pattern, and what is not there is refused by name.
+expect 0 '' bcc-stackcount --help
+refused 'expected an event' bcc-stackcount
+refused '-U and -K exclude each other' bcc-stackcount -U -K t:sched:sched_switch
+refused '-i 5: not supported: fpless top -e' bcc-stackcount -i 5 c:malloc
+refused '-r: not supported' bcc-stackcount -r '^tcp_send.*'
+refused '-s: offsets are not supported' bcc-stackcount -s c:malloc
+refused '-v: addresses are not supported' bcc-stackcount -v c:malloc
+refused "tcp_send\*: '\*' is not supported" bcc-stackcount 'tcp_send*'
+refused 'u:c:setjmp: the provider is needed: u:c:PROVIDER:setjmp: fpless events libc.so.6 names it' bcc-stackcount u:c:setjmp
+refused 'x:c:malloc: expected FUNC, LIB:FUNC' bcc-stackcount x:c:malloc
+refused 'a:b:c:d:e: expected FUNC, LIB:FUNC' bcc-stackcount a:b:c:d:e
+refused "'c:free': unexpected: one pattern a run" bcc-stackcount c:malloc c:free
+refused '-p 1,2: expected a process' bcc-stackcount -p 1,2 c:malloc
+refused '-D 0: expected a number' bcc-stackcount -D 0 c:malloc
+for name in fpless-bcc-stackcount stackcount stackcount-bpfcc; do
+	ln -s "$(realpath "$fpless")" "$work/$name"
+	status=0
+	"$work/$name" -U -K c:malloc 2>"$work/stderr" || status=$?
+	if [ "$status" != 1 ] || ! grep -q '^[a-z-]*: -U and -K exclude' "$work/stderr"; then
+		echo "$name -U -K: exit status $status" >&2
+		cat "$work/stderr" >&2
+		failed=1
+	fi
+done
+
 # Events that can be sampled.
 expect 0 '' events
 says '^EVENT +SAMPLED HERE +WHAT$'

@@ -105,7 +105,7 @@ class Examples(unittest.TestCase):
         with gzip.open(os.path.join(HERE, "../../fixtures/perf/fp.data.gz")) as packed, \
                 open(os.path.join(cls.folder, "perf.data"), "wb") as file:
             file.write(packed.read())
-        for name in ("fpless", "fpless-bcc-profile"):
+        for name in ("fpless", "fpless-bcc-profile", "fpless-bcc-stackcount"):
             program = os.path.join(os.path.dirname(FPLESS), name)
             cls.put(f".bin/{name}", f'#!/bin/sh\nexec "{sys.executable}" "{HERE}/example_shim.py" '
                                     f'"{program}" "$@"\n')
