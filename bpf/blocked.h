@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Blocked time as a source. Each thread of a target is on a CPU, runnable or blocked, and its
- * storage adds up how long: exactly, whatever is done with stacks. A stack is taken when the thread
- * runs again, in its own context, so what no sample is taken of costs no walk.
+ * Waits as a source. Each thread of a target is on a CPU, runnable or blocked, and its storage adds
+ * up how long: exactly, whatever is done with stacks. A stack is taken when the thread runs again,
+ * in its own context, so what no sample is taken of costs no walk.
  *
- * Which blocks are sampled: a block of config.block_ns or more always, and it weighs its length.
+ * Which waits are sampled: one of config.block_ns or more always, and it weighs its length.
  * Shorter ones are carried in the thread's storage; when the carry passes config.block_ns, the
- * block that did it is sampled and weighs config.block_ns. The carry begins at a random number, so
- * each ns of blocked time has the same chance: the sum of weights has no bias.
+ * wait that did it is sampled and weighs config.block_ns. The carry begins at a random number, so
+ * each ns has the same chance: the sum of weights has no bias. Blocked and runnable time have a
+ * carry each.
  */
 #pragma once
 
@@ -30,6 +31,7 @@
 #define STATE_DEAD	      0x80u
 #define STATE_WAKING	      0x200u /* it is about to be woken up */
 #define STATE_NOLOAD	      0x400u /* of an idle kernel thread, beside UNINTERRUPTIBLE */
+#define STATE_NEW	      0x800u /* it has not run yet */
 
 /* By thread; made for those of targets only (each_thread, on_thread, on_times_exec), and looked up
  * elsewhere. */
@@ -59,7 +61,14 @@ static __always_inline struct fpl_thread_times *times_of(struct task_struct *tas
 	return bpf_task_storage_get(&thread_times, task, 0, 0);
 }
 
-/* Begin the books of @task. @state: what it does now. */
+static __always_inline void waits_begin(struct fpl_waits *waits)
+{
+	if (config.block_ns)
+		waits->carry_ns = (__u32)random_below(config.block_ns);
+	waits->first_carry_ns = waits->carry_ns;
+}
+
+/* Begin the books of @task. @state: what it does now; runnable: it is new. */
 static __always_inline void times_make(struct task_struct *task, __u32 state)
 {
 	struct fpl_thread_times *t;
@@ -68,9 +77,10 @@ static __always_inline void times_make(struct task_struct *task, __u32 state)
 		.state = state,
 	};
 
-	if (config.block_ns)
-		fresh.carry_ns = random_below(config.block_ns);
-	fresh.first_carry_ns = fresh.carry_ns;
+	if (state == FPL_THREAD_RUNNABLE)
+		fresh.sleep = STATE_NEW;
+	waits_begin(&fresh.blocked);
+	waits_begin(&fresh.runnable);
 	t = bpf_task_storage_get(&thread_times, task, &fresh, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (t)
 		__sync_fetch_and_add(&times.begun, 1);
@@ -102,38 +112,56 @@ static __always_inline int times_may_close(struct fpl_thread_times *t, __u32 sta
 	       __sync_val_compare_and_swap(&t->state, state, FPL_THREAD_OVER) == state;
 }
 
+static __always_inline void waits_close(const struct fpl_waits *waits, struct fpl_wait_sums *sums)
+{
+	__sync_fetch_and_add(&sums->unwanted_ns, waits->unwanted_ns);
+	__sync_fetch_and_add(&sums->carried_ns, waits->carry_ns + waits->due_ns);
+	__sync_fetch_and_add(&sums->first_carry_ns, waits->first_carry_ns);
+	__sync_fetch_and_add(&sums->nr, waits->nr);
+}
+
 /* The thread's books are closed: add them to those of the run. */
 static __always_inline void times_close(struct fpl_thread_times *t)
 {
 #pragma GCC unroll 4
 	for (__u32 i = 0; i < FPL_TIME_COUNT; i++)
 		__sync_fetch_and_add(&times.ns[i], t->ns[i]);
-	__sync_fetch_and_add(&times.sampled_ns, t->sampled_ns);
-	__sync_fetch_and_add(&times.unwanted_ns, t->unwanted_ns);
-	__sync_fetch_and_add(&times.carried_ns, t->carry_ns + t->due_ns);
-	__sync_fetch_and_add(&times.first_carry_ns, t->first_carry_ns);
-	__sync_fetch_and_add(&times.blocks, t->blocks);
+	waits_close(&t->blocked, &times.blocked);
+	waits_close(&t->runnable, &times.runnable);
 	__sync_fetch_and_add(&times.threads, 1);
 }
 
-/* A block of @ns is over: is a sample due when the thread runs? */
-static __always_inline void block_ended(struct fpl_thread_times *t, __u64 ns)
+/* A wait of @ns is over: is a sample due when the thread runs? */
+static __always_inline void wait_ended(struct fpl_waits *waits, __u64 ns, int is_wanted)
 {
-	t->blocks++;
-	if (ns < config.block_min_ns || ns > config.block_max_ns ||
-	    !(t->sleep & config.block_states) || (t->sleep & STATE_NOLOAD)) {
-		t->unwanted_ns += ns;
+	waits->nr++;
+	if (!is_wanted || ns < config.block_min_ns || ns > config.block_max_ns) {
+		waits->unwanted_ns += ns;
 		return;
 	}
 	if (ns >= config.block_ns) {
-		t->due_ns += ns;
+		waits->due_ns += ns;
 		return;
 	}
-	t->carry_ns += ns;
-	if (t->carry_ns < config.block_ns)
+	waits->carry_ns += (__u32)ns;
+	if (waits->carry_ns < config.block_ns)
 		return;
-	t->carry_ns -= config.block_ns;
-	t->due_ns += config.block_ns;
+	waits->carry_ns -= (__u32)config.block_ns;
+	waits->due_ns += config.block_ns;
+}
+
+static __always_inline void block_ended(struct fpl_thread_times *t, __u64 ns)
+{
+	wait_ended(&t->blocked, ns, (t->sleep & config.block_states) && !(t->sleep & STATE_NOLOAD));
+}
+
+/* The thread has a CPU, or is to be sampled as if it had, after @ns of waiting for one. */
+static __always_inline void runnable_ended(struct fpl_thread_times *t, __u64 ns)
+{
+	if (t->sleep == STATE_NEW)
+		__sync_fetch_and_add(&times.runnable.unborn_ns, ns);
+	else
+		wait_ended(&t->runnable, ns, config.block_states & FPL_STATE_RUNNABLE);
 }
 
 /* The thread leaves its CPU, in the kernel's state @state; 0: it would run on. */
@@ -156,13 +184,20 @@ static __always_inline void switched_out(struct fpl_thread_times *t, __u32 state
 
 static __always_inline void switched_in(struct fpl_thread_times *t, __u64 now_ns)
 {
-	__u32 was = t->state;
-
-	times_add(t,
-		  was == FPL_THREAD_RUNNABLE || was == FPL_THREAD_UNKNOWN ? FPL_TIME_RUNNABLE
-									  : FPL_TIME_UNSEEN,
-		  now_ns);
+	if (t->state == FPL_THREAD_RUNNABLE || t->state == FPL_THREAD_UNKNOWN)
+		runnable_ended(t, times_add(t, FPL_TIME_RUNNABLE, now_ns));
+	else
+		times_add(t, FPL_TIME_UNSEEN, now_ns);
 	t->state = FPL_THREAD_RUNNING;
+}
+
+/* The thread's last wait, in @state, of @ns until the run was over, is not sampled. */
+static __always_inline void times_unended(__u32 state, __u64 ns)
+{
+	if (state == FPL_THREAD_BLOCKED)
+		__sync_fetch_and_add(&times.blocked.unended_ns, ns);
+	if (state == FPL_THREAD_RUNNABLE)
+		__sync_fetch_and_add(&times.runnable.unended_ns, ns);
 }
 
 /* The run is over. A thread that was exiting then is in no list of threads any more: its last
@@ -179,8 +214,7 @@ static __always_inline void switched_late(struct task_struct *prev)
 	if (!times_may_close(t, was))
 		return;
 	ns = times_end(t, was == FPL_THREAD_UNKNOWN ? FPL_THREAD_RUNNING : was);
-	if (was == FPL_THREAD_BLOCKED)
-		__sync_fetch_and_add(&times.asleep_ns, ns);
+	times_unended(was, ns);
 	times_close(t);
 }
 
@@ -220,7 +254,7 @@ int BPF_PROG(on_switch, int preempt, struct task_struct *prev, struct task_struc
 	t = times_of(next);
 	if (t && t->state != FPL_THREAD_OVER) {
 		switched_in(t, now_ns);
-		is_due = t->due_ns != 0;
+		is_due = (t->blocked.due_ns | t->runnable.due_ns) != 0;
 	}
 	*due = is_due;
 	return 0;
@@ -278,13 +312,42 @@ int on_times_exec(void *ctx)
 	return 0;
 }
 
-/* The thread that was switched to goes on: sample the block that it comes from, where one is due.
- */
-static __always_inline void sample_block(void *ctx)
+/* FPL_SAMPLE_* of a wait in @state. */
+static __always_inline __u32 wait_flags(const struct fpl_thread_times *t, __u32 state)
 {
-	struct moment moment = { .ctx = ctx, .has_weight = 1 };
-	struct fpl_thread_times *t;
+	if (state == FPL_THREAD_BLOCKED)
+		return FPL_SAMPLE_BLOCKED;
+	return t->sleep ? FPL_SAMPLE_RUNNABLE | FPL_SAMPLE_WOKEN : FPL_SAMPLE_RUNNABLE;
+}
+
+/* Sample the thread's wait, where one is due. @flags: FPL_SAMPLE_* of its state. */
+static __always_inline void sample_wait(void *ctx, struct fpl_waits *waits,
+					struct fpl_wait_sums *sums, __u32 flags)
+{
+	struct moment moment = { .ctx = ctx, .has_weight = 1, .flags = flags };
 	struct fpl_scratch *s;
+	__u64 weight = waits->due_ns;
+
+	if (!weight)
+		return;
+	waits->due_ns = 0;
+	__sync_fetch_and_add(&sums->sampled_ns, weight);
+	moment.slot = slot_take();
+	s = moment.slot ? slot_scratch(moment.slot) : 0;
+	if (s) {
+		s->given.weight = weight;
+		s->given.objects = 0; /* it is no allocation */
+	}
+	if (!moment.slot)
+		return;
+	sample_at(&moment);
+	slot_give_back(moment.slot);
+}
+
+/* The thread that was switched to goes on: sample the waits that it comes from. */
+static __always_inline void sample_switched(void *ctx)
+{
+	struct fpl_thread_times *t;
 	__u32 zero = 0;
 	__u32 *due = bpf_map_lookup_elem(&switched, &zero);
 
@@ -292,18 +355,15 @@ static __always_inline void sample_block(void *ctx)
 		return;
 	*due = 0;
 	t = times_of(bpf_get_current_task_btf());
-	if (!t || !t->due_ns)
+	if (!t)
 		return;
-	moment.slot = slot_take();
-	s = moment.slot ? slot_scratch(moment.slot) : 0;
-	if (s) {
-		s->given.weight = t->due_ns;
-		s->given.objects = 0; /* it is no allocation */
+		/* one piece of code for both: a sample is most of a program */
+#pragma clang loop unroll(disable)
+	for (__u32 i = 0; i < 2; i++) {
+		if (i && !(config.block_states & FPL_STATE_RUNNABLE))
+			break;
+		sample_wait(ctx, i ? &t->runnable : &t->blocked,
+			    i ? &times.runnable : &times.blocked,
+			    wait_flags(t, i ? FPL_THREAD_RUNNABLE : FPL_THREAD_BLOCKED));
 	}
-	t->sampled_ns += t->due_ns;
-	t->due_ns = 0;
-	if (!moment.slot)
-		return;
-	sample_at(&moment);
-	slot_give_back(moment.slot);
 }

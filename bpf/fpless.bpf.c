@@ -143,7 +143,7 @@ int on_free_memory(struct bpf_perf_event_data *ctx)
 SEC("raw_tp/sched_exit_tp")
 int sample_switch(void *ctx)
 {
-	sample_block(ctx);
+	sample_switched(ctx);
 	return 0;
 }
 
@@ -151,6 +151,6 @@ int sample_switch(void *ctx)
 SEC("kprobe")
 int sample_switch_kprobe(void *ctx)
 {
-	sample_block(ctx);
+	sample_switched(ctx);
 	return 0;
 }

@@ -23,6 +23,7 @@ struct moment {
 	__u32 source;			/* which of the run's sources, 0.. */
 	__u32 slot;			/* memory and counters that are its own: slot.h */
 	__u32 has_weight; /* its weight and its objects are in the slot: fpl_scratch.given */
+	__u32 flags;	  /* FPL_SAMPLE_* of a wait */
 	__u64 now_ns;	  /* 0: the clock has not been read */
 };
 

@@ -209,7 +209,7 @@ static __always_inline int sample_take(struct moment *moment, struct fpl_counter
 			fp_append(moment, s);
 		flags |= s->walk.flags;
 	}
-	s->sample.flags = (__u8)flags;
+	s->sample.flags = (__u8)(flags | moment->flags);
 	if (moment->event && moment->event->key.kind != FPL_FIELD_NONE)
 		s->sample.nr_key = event_key(moment->ctx, moment->event, s, count);
 	count->frames += (__u32)s->sample.nr_user + s->sample.nr_kernel;
@@ -225,6 +225,10 @@ static __always_inline int sample_take(struct moment *moment, struct fpl_counter
 
 static __always_inline int is_timed(const struct moment *moment, struct fpl_counters *count)
 {
+	if (moment->flags) { /* a wait: no clock's */
+		count->entered++;
+		return 1;
+	}
 	return !moment->event || ++count->entered % EVENTS_PER_TIMED == 0;
 }
 

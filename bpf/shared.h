@@ -377,6 +377,11 @@ struct fpl_record_header {
 #define FPL_SAMPLE_KTHREAD 1u /* no user part: kernel thread, io or user worker */
 #define FPL_SAMPLE_KERNEL  2u /* the sample interrupted kernel code */
 #define FPL_SAMPLE_RAW	   4u /* holds a raw frame: gen and version are part of its identity */
+/* The thread did this for as long as the sample weighs; neither: it was on a CPU. */
+#define FPL_SAMPLE_BLOCKED  8u
+#define FPL_SAMPLE_RUNNABLE 16u
+#define FPL_SAMPLE_WOKEN    32u /* runnable since it was woken up: the stack is where it slept */
+#define FPL_SAMPLE_STATE    (FPL_SAMPLE_BLOCKED | FPL_SAMPLE_RUNNABLE | FPL_SAMPLE_WOKEN)
 
 struct fpl_sample {
 	struct fpl_record_header header;
@@ -514,9 +519,9 @@ enum fpl_unwind {
 
 struct fpl_config {
 	__u64 seed[3];	/* of the two hashes of a stack's key and of its check: random per run */
-	__u64 block_ns; /* of blocked time: a block this long is sampled; of shorter ones one for so
-			   many ns. 0: each is */
-	__u64 block_min_ns, block_max_ns; /* blocks that are wanted */
+	__u64 block_ns; /* of waits: one this long is sampled; of shorter ones one for so many ns,
+			   below 2^31. 0: each is */
+	__u64 block_min_ns, block_max_ns; /* waits that are wanted */
 	__u32 flags;			  /* FPL_CONFIG_* */
 	__u32 unwind;			  /* enum fpl_unwind */
 	__u32 max_depth;		  /* user frames kept, 1..FPL_DEPTH_MAX */
@@ -537,7 +542,7 @@ struct fpl_config {
 	__u32 nr_sources; /* at most FPL_SOURCES_MAX; above 1, links have the source as cookie */
 	__u32 nr_slots;	  /* slots of each CPU, at most FPL_SLOTS_MAX: 1; 2: uprobes that switch
 			     preemption off use slot 1;   3: uprobes claim slot 1 or 2 */
-	__u32 block_states; /* blocked in one of these, bits of the kernel's task_struct.__state */
+	__u32 block_states; /* in one of these: the kernel's task_struct.__state, FPL_STATE_* */
 };
 _Static_assert(sizeof(struct fpl_config) == 104, "fpl_config is map ABI");
 
@@ -662,30 +667,41 @@ enum fpl_time {
 	FPL_TIME_COUNT
 };
 
+/* The waits of a thread in one state, in ns. What was sampled is in fpl_times at once. */
+struct fpl_waits {
+	__u64 unwanted_ns; /* too short, too long, or not asked for */
+	__u64 due_ns;	   /* the weight of the sample to take when it runs */
+	__u64 nr;
+	__u32 carry_ns, first_carry_ns; /* not sampled yet, below config.block_ns; where it began */
+};
+
 /* Value of the task storage `thread_times`: the books of a thread, in ns. */
 struct fpl_thread_times {
 	__u64 since_ns; /* CLOCK_MONOTONIC: all before is in the books */
 	__u64 ns[FPL_TIME_COUNT];
-	__u64 sampled_ns;  /* of the blocked ones: the weights of the samples taken */
-	__u64 unwanted_ns; /* in blocks that are too short, too long or of another state */
-	__u64 carry_ns, first_carry_ns; /* not sampled yet; where it began */
-	__u64 due_ns;			/* the weight of the sample to take when it runs */
-	__u64 blocks;
+	struct fpl_waits blocked, runnable;
 	__u32 state; /* enum fpl_thread_state */
-	__u32 sleep; /* the kernel's state that it blocked in */
+	__u32 sleep; /* the kernel's state that it left its CPU in last; 0: it would have run on */
 };
-_Static_assert(sizeof(struct fpl_thread_times) == 96, "at most 128 bytes for each thread");
+_Static_assert(sizeof(struct fpl_thread_times) == 112, "at most 128 bytes for each thread");
 
-/*
- * Sums of a run: wall = the sum of ns, and
- * ns[BLOCKED] + first_carry_ns = sampled_ns + unwanted_ns + carried_ns + asleep_ns.
- */
+/* Bit of config.block_states, beside the kernel's: runnable threads are sampled, too. */
+#define FPL_STATE_RUNNABLE 0x80000000u
+
+/* Sums of a run of one state; the time in that state + first_carry_ns is the sum of the others. */
+struct fpl_wait_sums {
+	__u64 sampled_ns; /* the weights of the samples taken */
+	__u64 unwanted_ns;
+	__u64 carried_ns, first_carry_ns; /* in carries, at the end and at the beginning */
+	__u64 unended_ns; /* in waits that had not ended when the run did, and were not sampled */
+	__u64 unborn_ns;  /* before threads ran for the first time: they have no stack yet */
+	__u64 nr;	  /* waits */
+};
+
+/* Sums of a run: wall = the sum of ns. */
 struct fpl_times {
 	__u64 ns[FPL_TIME_COUNT];
-	__u64 sampled_ns, unwanted_ns;
-	__u64 carried_ns, first_carry_ns; /* in carries, at the end and at the beginning */
-	__u64 asleep_ns;		  /* in blocks that had not ended when the run did */
-	__u64 blocks;
+	struct fpl_wait_sums blocked, runnable;
 	__u64 begun, threads;  /* threads whose books were begun, and closed */
 	__u64 threads_without; /* the kernel had no memory for their books */
 };

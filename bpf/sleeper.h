@@ -125,8 +125,8 @@ static __always_inline int sleeper_regs(struct task_struct *task, struct fpl_scr
 	return s->sample.stop == FPL_STOP_NO_TABLE;
 }
 
-/* Sample the wait that the thread is in. */
-static __noinline void sleeper_sample(struct task_struct *task, __u64 weight)
+/* Sample the wait that the thread is in. @flags: FPL_SAMPLE_* of its state. */
+static __noinline void sleeper_sample(struct task_struct *task, __u64 weight, __u32 flags)
 {
 	__u32 slot = SLOT_FIRST_OF_TASKS;
 	struct fpl_scratch *s = slot_scratch(slot);
@@ -137,12 +137,14 @@ static __noinline void sleeper_sample(struct task_struct *task, __u64 weight)
 	if (!s || !count)
 		return;
 	count->fired++;
+	count->entered += flags != 0;
 	sample_clear(s, slot, 0, BPF_CORE_READ(task, group_leader, start_boottime),
 		     (__u64)tgid_of(task) << 32 | tid_of(task));
 	s->sample.header.time_ns = times_end_ns;
 	s->sample.weight = weight;
 	bpf_probe_read_kernel(s->sample.comm, sizeof(s->sample.comm), &task->comm);
-	s->sample.flags = FPL_SAMPLE_KERNEL | (mm_of(task) ? 0 : FPL_SAMPLE_KTHREAD);
+	s->sample.flags =
+		(__u8)(FPL_SAMPLE_KERNEL | (mm_of(task) ? 0 : FPL_SAMPLE_KTHREAD) | flags);
 	if (config.flags & FPL_CONFIG_KERNEL) {
 		size = bpf_get_task_stack(task, s->frames, FPL_KERNEL_DEPTH_MAX * 8, 0);
 		s->sample.nr_kernel = size > 0 ? (__u16)(size / 8) : 0;
@@ -170,10 +172,36 @@ static __always_inline int is_sleeper_wanted(struct task_struct *task)
 	return !(config.flags & FPL_CONFIG_CGROUP); /* that helper knows the current task alone */
 }
 
+/* The run is over while the thread waited in @state, for @ns until then. Returns the weight of the
+ * sample to take of that; 0: none. */
+static __always_inline __u64 times_last(struct task_struct *task, struct fpl_thread_times *t,
+					__u32 state, __u64 ns)
+{
+	struct fpl_waits *waits = state == FPL_THREAD_BLOCKED ? &t->blocked : &t->runnable;
+	__u64 due_ns;
+
+	/* one that has a CPU by now is not where it waited */
+	if (!is_sleeper_wanted(task) ||
+	    (state == FPL_THREAD_RUNNABLE && BPF_CORE_READ(task, on_cpu))) {
+		times_unended(state, ns);
+		return 0;
+	}
+	if (state == FPL_THREAD_BLOCKED)
+		block_ended(t, ns);
+	else
+		runnable_ended(t, ns);
+	due_ns = waits->due_ns;
+	waits->due_ns = 0;
+	__sync_fetch_and_add(state == FPL_THREAD_BLOCKED ? &times.blocked.sampled_ns
+							 : &times.runnable.sampled_ns,
+			     due_ns);
+	return due_ns;
+}
+
 /* Close the books of a thread that lives on. Returns whether it was sampled. */
 static __always_inline int times_take(struct task_struct *task, struct fpl_thread_times *t)
 {
-	__u32 state = t->state, sleep = BPF_CORE_READ(task, __state);
+	__u32 state = t->state, sleep = BPF_CORE_READ(task, __state), flags = 0;
 	__u64 ns, due_ns = 0;
 
 	if (!times_may_close(t, state))
@@ -187,17 +215,13 @@ static __always_inline int times_take(struct task_struct *task, struct fpl_threa
 	ns = times_end(t, state);
 	if (config.flags & FPL_CONFIG_STACKS) {
 		due_ns = state != FPL_THREAD_RUNNING && is_sleeper_wanted(task);
-	} else if (state == FPL_THREAD_BLOCKED && is_sleeper_wanted(task)) {
-		block_ended(t, ns);
-		due_ns = t->due_ns;
-		t->sampled_ns += due_ns;
-		t->due_ns = 0;
-	} else if (state == FPL_THREAD_BLOCKED) {
-		__sync_fetch_and_add(&times.asleep_ns, ns);
+	} else if (state == FPL_THREAD_BLOCKED || state == FPL_THREAD_RUNNABLE) {
+		due_ns = times_last(task, t, state, ns);
+		flags = wait_flags(t, state);
 	}
 	times_close(t);
 	if (due_ns)
-		sleeper_sample(task, due_ns);
+		sleeper_sample(task, due_ns, flags);
 	return due_ns != 0;
 }
 

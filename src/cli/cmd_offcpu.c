@@ -21,8 +21,8 @@ static const struct argp_option options_list[] = {
 	FIRST_HEADING("Which waits:"),
 	{ "min-block-time", 'm', "US", 0, "Only waits of this many microseconds or more", 0 },
 	{ "max-block-time", 'M', "US", 0, "Only waits of this many microseconds or less", 0 },
-	{ "state", KEY_STATE, "S|D|T|all", 0,
-	  "Only waits in this state: S, that a signal ends; D, that none does, as for a disk; T, stopped; all three (default: S and D)",
+	{ "state", KEY_STATE, "S|D|T|R|all", 0,
+	  "Only waits in these states, separated by commas: S, that a signal ends; D, that none does, as for a disk; T, stopped; all: these three; R, runnable: for a CPU (default: S,D)",
 	  0 },
 	{ "exact", KEY_EXACT, NULL, 0,
 	  "Take a stack of every wait (default: of each of 10 ms or more; of shorter ones a stack for each 10 ms of them)",
@@ -46,7 +46,8 @@ static void parse_us(char key, const char *arg, uint64_t *ret_ns, struct argp_st
 	*ret_ns = us * 1000;
 }
 
-static void parse_state(const char *arg, struct engine_blocks *blocks, struct argp_state *state)
+/* Add the states of the word @word [@len]. Returns whether it is one. */
+static bool add_states(const char *word, size_t len, uint32_t *states)
 {
 	static const struct {
 		const char *word;
@@ -55,16 +56,34 @@ static void parse_state(const char *arg, struct engine_blocks *blocks, struct ar
 		{ "S", ENGINE_STATE_S },
 		{ "D", ENGINE_STATE_D },
 		{ "T", ENGINE_STATE_STOPPED },
+		{ "R", ENGINE_STATE_R },
 		{ "all", ENGINE_STATE_S | ENGINE_STATE_D | ENGINE_STATE_STOPPED },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
-		if (strcmp(arg, words[i].word) != 0)
+		if (strlen(words[i].word) != len || strncmp(word, words[i].word, len) != 0)
 			continue;
-		blocks->states = words[i].states;
-		return;
+		*states |= words[i].states;
+		return true;
 	}
-	refuse(state, "--state %s: expected S, D, T or all", arg);
+	return false;
+}
+
+static void parse_states(const char *arg, struct engine_blocks *blocks, struct argp_state *state)
+{
+	const char *word = arg;
+
+	blocks->states = 0;
+	for (;;) {
+		size_t len = strcspn(word, ",");
+
+		if (!add_states(word, len, &blocks->states))
+			refuse(state, "--state %s: expected S, D, T, R or all, separated by commas",
+			       arg);
+		if (!word[len])
+			return;
+		word += len + 1;
+	}
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -89,7 +108,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		parse_us('M', arg, &options->blocks.max_ns, state);
 		return 0;
 	case KEY_STATE:
-		parse_state(arg, &options->blocks, state);
+		parse_states(arg, &options->blocks, state);
 		return 0;
 	case KEY_EXACT:
 		options->blocks.period_ns = 0;

@@ -53,7 +53,7 @@ static const struct argp_option options_list[] = {
 
 static const struct argp_option shown_list[] = {
 	{ "by", KEY_BY, "LABEL[,LABEL...]", 0,
-	  "Separate stacks by comm (default), pid, tid, cpu, cgroup, event, or the value of a field of the event",
+	  "Separate stacks by comm (default), pid, tid, cpu, cgroup, state, event, or the value of a field of the event",
 	  2 },
 	{ "delimited", KEY_DELIMITED, NULL, 0, "Put a frame '-' between user and kernel frames",
 	  2 },
@@ -113,7 +113,7 @@ void output_options_refuse_fields(const struct output_options *options, struct a
 {
 	if (options->by & PROFILE_BY_KEY)
 		refuse(state,
-		       "--by %s: expected comm, pid, tid, cpu, cgroup, event, separated by commas",
+		       "--by %s: expected comm, pid, tid, cpu, cgroup, state, event, separated by commas",
 		       options->by_word);
 }
 

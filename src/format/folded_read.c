@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "format/reading.h"
 #include "format/unnamed.h"
+#include "recording/keys.h"
 #include "recording/origin_mark.h"
 
 /* The fields of a line, between semicolons. */
@@ -188,6 +189,10 @@ static size_t read_labels(struct reading *reading, const struct fields *fields,
 	unsigned by_task = RECORDING_HAS_COMM | RECORDING_HAS_PID | RECORDING_HAS_TID;
 	size_t nr = 0;
 
+	if (by & RECORDING_HAS_STATE && nr < fields->nr) {
+		key->state = state_of_key(fields->list[nr]);
+		nr += key->state != RECORDING_STATE_NONE;
+	}
 	if (by & RECORDING_HAS_CGROUP && nr < fields->nr &&
 	    (fields->list[nr][0] == '/' || !strncmp(fields->list[nr], "[cgroup ", 8))) {
 		reading_unescape(fields->list[nr], ";");

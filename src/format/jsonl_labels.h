@@ -6,7 +6,7 @@
 
 #include "recording/recording.h"
 
-#define JSONL_LABELS 7u
+#define JSONL_LABELS 8u
 
 static const struct {
 	const char *key;
@@ -15,5 +15,5 @@ static const struct {
 	{ "comm", RECORDING_HAS_COMM },	    { "pid", RECORDING_HAS_PID },
 	{ "tid", RECORDING_HAS_TID },	    { "cpu", RECORDING_HAS_CPU },
 	{ "cgroup", RECORDING_HAS_CGROUP }, { "event", RECORDING_HAS_EVENT },
-	{ "key", RECORDING_HAS_KEY },
+	{ "key", RECORDING_HAS_KEY },	    { "state", RECORDING_HAS_STATE },
 };

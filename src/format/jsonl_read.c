@@ -195,6 +195,17 @@ static void read_event(struct reading *reading, json_object *object, struct reco
 		stack->source = (uint8_t)source;
 }
 
+static uint8_t read_state(struct reading *reading, json_object *object)
+{
+	json_object *member = json_object_object_get(object, "state");
+	const char *text = json_object_get_string(member);
+	uint8_t state = text ? state_of_key(text) : RECORDING_STATE_NONE;
+
+	if (text && state == RECORDING_STATE_NONE)
+		reading_fail(reading, "no state is called \"%.40s\"", text);
+	return state;
+}
+
 static void read_task(struct reading *reading, json_object *object, struct recording_stack *stack)
 {
 	stack->comm = jsonl_interned(reading, object, "comm");
@@ -209,6 +220,7 @@ static void read_task(struct reading *reading, json_object *object, struct recor
 	stack->key = jsonl_interned(reading, object, "key");
 	if (json_object_object_get(object, "key"))
 		stack->has |= RECORDING_HAS_KEY;
+	stack->state = read_state(reading, object);
 	stack->task = jsonl_number(reading, object, "process_start_ns", UINT64_MAX);
 	stack->no_user = json_object_get_boolean(json_object_object_get(object, "no_user"));
 }

@@ -23,7 +23,8 @@
 	X(CLASS, "class")                    \
 	X(FP_ORIGIN, "fp_origin")            \
 	X(EVENT, "event")                    \
-	X(KEY, "key")
+	X(KEY, "key")                        \
+	X(STATE, "state")
 
 #define X(name, key) PPROF_LABEL_##name,
 enum pprof_label { PPROF_LABEL_LIST(X) PPROF_LABEL_COUNT };
@@ -48,8 +49,9 @@ enum pprof_label { PPROF_LABEL_LIST(X) PPROF_LABEL_COUNT };
 	{ RECORDING_HAS_COMM, "comm" }, { RECORDING_HAS_PID, "pid" },                 \
 		{ RECORDING_HAS_TID, "tid" }, { RECORDING_HAS_CPU, "cpu" },           \
 		{ RECORDING_HAS_CGROUP, "cgroup" }, { RECORDING_HAS_EVENT, "event" }, \
+		{ RECORDING_HAS_KEY, "key" },                                         \
 	{                                                                             \
-		RECORDING_HAS_KEY, "key"                                              \
+		RECORDING_HAS_STATE, "state"                                          \
 	}
 
 /* The sample types of allocations, in the order of Go and tcmalloc. X(field of recording_heap,

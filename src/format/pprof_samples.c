@@ -175,6 +175,9 @@ static void apply_label(struct pprof_samples *samples, enum pprof_label which,
 	case PPROF_LABEL_KEY:
 		set_name(stack, &stack->key, RECORDING_HAS_KEY, text);
 		break;
+	case PPROF_LABEL_STATE:
+		stack->state = state_of_key(string);
+		break;
 	case PPROF_LABEL_EVENT:
 		set_source(samples, stack, string);
 		break;
@@ -200,7 +203,7 @@ static void apply_labels(struct pprof_samples *samples, const Pprof__Sample *sam
 		if (tables->own || (which != PPROF_LABEL_ORIGIN && which != PPROF_LABEL_FP_ORIGIN &&
 				    which != PPROF_LABEL_STOP && which != PPROF_LABEL_CLASS &&
 				    which != PPROF_LABEL_EVENT && which != PPROF_LABEL_KEY &&
-				    which != PPROF_LABEL_NO_USER))
+				    which != PPROF_LABEL_STATE && which != PPROF_LABEL_NO_USER))
 			apply_label(samples, which, label, stack, said);
 	}
 	said->tid = stack->tid;

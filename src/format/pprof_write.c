@@ -43,6 +43,14 @@ static void writer_fini(struct writer *writer)
 	vector_fini(&writer->runs);
 }
 
+static bool has_states(const struct recording *recording)
+{
+	for (size_t i = 0; i < recording->nr_stacks; i++)
+		if (recording->stacks[i].state)
+			return true;
+	return false;
+}
+
 /* The words that many samples have, before the first. */
 static void put_words(struct writer *writer)
 {
@@ -56,7 +64,8 @@ static void put_words(struct writer *writer)
 	writer->nanoseconds = pprof_fields_word(fields, "nanoseconds");
 	for (size_t i = 0; i < PPROF_LABEL_COUNT; i++)
 		if ((i != PPROF_LABEL_EVENT || writer->recording->nr_sources) &&
-		    (i != PPROF_LABEL_KEY || writer->recording->key))
+		    (i != PPROF_LABEL_KEY || writer->recording->key) &&
+		    (i != PPROF_LABEL_STATE || has_states(writer->recording)))
 			writer->keys[i] = pprof_fields_word(fields, keys[i]);
 	for (size_t i = 0; i < FPL_STOP_COUNT; i++)
 		writer->stops[i] = pprof_fields_word(fields, stop_key((enum fpl_stop)i));
@@ -202,6 +211,9 @@ static void add_task(struct writer *writer, struct labels *labels,
 		add_number(writer, labels, PPROF_LABEL_CLASS, stack->class);
 	if (stack->has & RECORDING_HAS_KEY)
 		add_text(writer, labels, PPROF_LABEL_KEY, stack->key);
+	if (stack->state)
+		add_label(writer, labels, PPROF_LABEL_STATE)->str =
+			pprof_fields_word(&writer->fields, state_key(stack->state));
 	if (writer->recording->nr_sources)
 		add_text(writer, labels, PPROF_LABEL_EVENT,
 			 writer->recording->sources[stack->source].event);

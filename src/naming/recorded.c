@@ -44,6 +44,7 @@ static unsigned shown_by(unsigned by)
 	       (by & PROFILE_BY_TID ? RECORDING_HAS_TID : 0u) |
 	       (by & PROFILE_BY_CPU ? RECORDING_HAS_CPU : 0u) |
 	       (by & PROFILE_BY_CGROUP ? RECORDING_HAS_CGROUP : 0u) |
+	       (by & PROFILE_BY_STATE ? RECORDING_HAS_STATE : 0u) |
 	       (by & PROFILE_BY_EVENT ? RECORDING_HAS_EVENT : 0u) |
 	       (by & PROFILE_BY_KEY ? RECORDING_HAS_KEY : 0u);
 }
@@ -223,21 +224,51 @@ static int add_kernel(struct recorder *recorder, uint64_t addr, size_t idx, uint
 	return err ? err : add_named(recorder, &frame, &name, ret);
 }
 
+static uint8_t state_of(const struct profile *profile, const struct profile_stack *stack)
+{
+	if (stack->flags & FPL_SAMPLE_BLOCKED)
+		return RECORDING_STATE_BLOCKED;
+	if (stack->flags & FPL_SAMPLE_RUNNABLE)
+		return RECORDING_STATE_RUNNABLE;
+	return profile->has_states ? RECORDING_STATE_ON_CPU : RECORDING_STATE_NONE;
+}
+
+static bool has_runnable(const struct profile_stack *stack)
+{
+	return stack->flags & FPL_SAMPLE_WOKEN;
+}
+
+/* Add the frame that stands for waiting to run behind a sleep. */
+static int add_runnable(struct recorder *recorder, uint32_t *ret)
+{
+	struct recording_frame frame = {
+		.address = RECORDING_NO_ADDRESS,
+		.kind = RECORDING_KERNEL,
+		.origin = RECORDING_NO_ORIGIN,
+	};
+	const struct frame_name name = { .symbol = RECORDING_RUNNABLE, .start = NAMES_NO_START };
+
+	return add_named(recorder, &frame, &name, ret);
+}
+
 /* All but the first @nr_own of its kernel frames. */
 static int add_frames(struct recorder *recorder, const struct profile_stack *stack, size_t nr_own)
 {
+	bool runnable = has_runnable(stack);
 	size_t nr_walked = (size_t)stack->nr_user + stack->nr_kernel;
 	size_t nr = nr_walked + stack->nr_fp;
 	uint32_t *to;
 	int err = 0;
 
-	if (vector_reserve(&recorder->frames, nr))
+	if (vector_reserve(&recorder->frames, nr + 1))
 		return -ENOMEM;
 	to = recorder->frames.list;
-	for (size_t i = 0; !err && i < nr; i++) {
+	for (size_t i = 0; !err && i <= nr; i++) {
 		bool kernel = i >= stack->nr_user && i < nr_walked;
 
-		if (kernel && i < stack->nr_user + nr_own)
+		if (runnable && i == stack->nr_user)
+			err = add_runnable(recorder, to++);
+		if (err || i == nr || (kernel && i < stack->nr_user + nr_own))
 			continue;
 		err = kernel ? add_kernel(recorder, stack->frames[i], i - stack->nr_user, to++)
 			     : add_user(recorder, stack, stack->frames[i], to++);
@@ -302,7 +333,8 @@ static int add_stack(struct recorder *recorder, const struct profile_stack *stac
 		.weight = stack->weight,
 		.task = stack->start_ns,
 		.nr_user = stack->nr_user,
-		.nr_kernel = (uint16_t)(stack->nr_kernel - nr_own),
+		.nr_kernel = (uint16_t)(stack->nr_kernel - nr_own + has_runnable(stack)),
+		.state = state_of(profile, stack),
 		.nr_fp = stack->nr_fp,
 		.stop = profile->user && !no_user ? stack->stop : RECORDING_NO_STOP,
 		.has = RECORDING_HAS_COMM | RECORDING_HAS_PID,

@@ -106,6 +106,8 @@ struct engine_blocks {
 #define ENGINE_STATE_D	     2u
 #define ENGINE_STATE_STOPPED (4u | 8u)
 
+#define ENGINE_STATE_R FPL_STATE_RUNNABLE /* runnable: they wait for a CPU */
+
 /* The numbers that are shown of allocations (SOURCE_HEAP). */
 struct engine_heap {
 	bool shows_all;	    /* all that was allocated; else what was not freed */
@@ -200,6 +202,13 @@ struct engine_options {
 			      */
 	char **argv;	     /* borrowed by the profile, for its meta data; may be NULL */
 };
+
+/* Are a clock and the waits of threads shown as one source, the time of threads? */
+static inline bool engine_is_wall(const struct engine_options *options)
+{
+	return options->nr_sources == 2 && options->sources[0].class == SOURCE_CLOCK &&
+	       options->sources[1].class == SOURCE_BLOCKED;
+}
 
 /*
  * Run: load, attach, sample until the duration is over, SIGINT or SIGTERM arrives, every pid (or

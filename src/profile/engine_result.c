@@ -160,7 +160,7 @@ static int close_books(struct engine *engine, struct profile *profile, struct fp
 					      profile->books.fired, counters.entered);
 
 	profile->books.expected = sums.expected;
-	profile->books.counted = sums.counted;
+	profile->books.counted = engine_is_wall(engine->options) ? 0 : sums.counted;
 	profile->books.missed = sums.missed;
 	profile->books.bpf_runs = kernel_side_run_cnt(&engine->kernel);
 	if (!profile->books.bpf_runs)
@@ -239,10 +239,26 @@ static void take_sources(const struct engine *engine, struct profile *profile)
 		if (source->nr_sampled > profile->nr_cpus)
 			profile->nr_cpus = (uint32_t)source->nr_sampled;
 	}
-	profile_set_sources(profile, list, engine->nr_sources);
-	if (clock)
+	profile->is_wall = engine_is_wall(engine->options);
+	if (profile->is_wall) {
+		list[0] = list[1]; /* both weigh ns, and the stacks tell the state */
+		snprintf(list[0].name, sizeof(list[0].name), "wall");
+		snprintf(list[0].type, sizeof(list[0].type), "wall");
+	}
+	profile_set_sources(profile, list, profile->is_wall ? 1 : engine->nr_sources);
+	if (clock && !profile->is_wall)
 		profile->hz_end = engine->overhead.throttle.nr_changes ? NS_PER_S / clock->period
 								       : clock->what.hz;
+}
+
+/* Do samples tell what the thread did? */
+static bool has_states(const struct engine *engine)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < engine->nr_sources; i++)
+		found |= engine->options->sources[i].class == SOURCE_BLOCKED;
+	return found && !engine->options->blocks.all_at_end;
 }
 
 int engine_result(struct engine *engine, struct profile *profile, struct fpl_err *err)
@@ -251,6 +267,7 @@ int engine_result(struct engine *engine, struct profile *profile, struct fpl_err
 	struct utsname uts;
 
 	take_sources(engine, profile);
+	profile->has_states = has_states(engine);
 	profile->hz_changes = engine->overhead.throttle.nr_changes;
 	profile->max_overhead = o->max_overhead;
 	profile->argv = o->argv;

@@ -105,7 +105,7 @@ static void configure(struct fpless_bpf *skel, const struct engine_options *opti
 		.wakeup_bytes = ring_bytes(options) / 4,
 		.nr_stack_groups = nr_stack_groups(options),
 		.fp_depth = fp_depth(host),
-		.nr_sources = (uint32_t)nr_sources,
+		.nr_sources = engine_is_wall(options) ? 1 : (uint32_t)nr_sources,
 		.block_ns = options->blocks.period_ns,
 		.block_min_ns = options->blocks.min_ns,
 		.block_max_ns = options->blocks.max_ns,

@@ -38,6 +38,7 @@ struct code_names;
 	X(COMM, "comm")       \
 	X(CPU, "cpu")         \
 	X(CGROUP, "cgroup")   \
+	X(STATE, "state")     \
 	X(EVENT, "event")
 
 #define X(name, word) PROFILE_LABEL_##name,
@@ -68,7 +69,7 @@ struct profile_stack {
 	uint32_t tid, cpu; /* 0 unless by tid, by cpu */
 	uint8_t stop;	/* enum fpl_stop; meaningless with FPL_SAMPLE_KTHREAD or without user stacks
 			 */
-	uint8_t flags;	/* FPL_SAMPLE_* */
+	uint8_t flags;	/* FPL_SAMPLE_KTHREAD and those of states */
 	uint8_t source; /* of several: sources[source] of the profile; else 0 */
 	uint16_t nr_user, nr_kernel;
 	uint16_t nr_fp;		  /* 0 unless both walks were asked for */
@@ -254,6 +255,8 @@ struct profile {
 	struct profile_heap heap;
 	struct profile_books books;
 	struct profile_deep deep;
+	bool has_states; /* stacks tell what the thread did: FPL_SAMPLE_*, or it was on a CPU */
+	bool is_wall;	 /* its one source is the time of threads, in all states */
 	struct fpl_times times; /* of the targets' threads, where a source asks for them; else 0 */
 	struct profile_tables tables;
 	double max_overhead;	     /* per cent; 0: no limit */

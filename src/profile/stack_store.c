@@ -349,7 +349,7 @@ int stack_store_add(struct stack_store *store, const struct fpl_sample *sample,
 		.nr_fp = sample->nr_fp,
 		.stop = sample->stop,
 		/* where the frames are the same, how they were come by makes no two stacks */
-		.flags = sample->flags & FPL_SAMPLE_KTHREAD,
+		.flags = sample->flags & (FPL_SAMPLE_KTHREAD | FPL_SAMPLE_STATE),
 		.source = (uint8_t)(sample->source % FPL_SOURCES_MAX),
 		.nr_key = (uint8_t)sample->nr_key,
 	};

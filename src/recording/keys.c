@@ -45,6 +45,22 @@ uint8_t stop_of_key(const char *key)
 	return RECORDING_NO_STOP;
 }
 
+/* By enum recording_state. */
+static const char *const states[RECORDING_STATE_COUNT] = { "", "on-cpu", "runnable", "blocked" };
+
+const char *state_key(uint8_t state)
+{
+	return state < RECORDING_STATE_COUNT ? states[state] : "";
+}
+
+uint8_t state_of_key(const char *key)
+{
+	for (uint8_t i = RECORDING_STATE_ON_CPU; i < RECORDING_STATE_COUNT; i++)
+		if (!strcmp(key, states[i]))
+			return i;
+	return RECORDING_STATE_NONE;
+}
+
 const char *lost_key(enum fpl_lost lost)
 {
 	return (unsigned)lost < FPL_LOST_COUNT ? losses[lost] : "unknown";

@@ -19,6 +19,12 @@ const char *stop_text(enum fpl_stop stop);
 /* The stop with the key @key; RECORDING_NO_STOP: no stop has it. */
 uint8_t stop_of_key(const char *key);
 
+/* The key of enum recording_state: "on-cpu"; "" of RECORDING_STATE_NONE. */
+const char *state_key(uint8_t state);
+
+/* The state with the key @key; RECORDING_STATE_NONE: no state has it. */
+uint8_t state_of_key(const char *key);
+
 const char *lost_key(enum fpl_lost lost);
 
 const char *origin_key(enum fpl_origin origin);

@@ -226,7 +226,8 @@ static size_t nr_frames_of(const struct recording_stack *stack)
 struct stack_identity {
 	uint64_t task;
 	uint32_t nr_user, nr_kernel, nr_fp;
-	uint32_t stop, has, class, no_user;
+	uint32_t stop, has, class;
+	uint16_t no_user, state;
 	uint32_t comm, cgroup, pid, tid, cpu;
 	uint32_t source, key;
 };
@@ -242,6 +243,7 @@ static struct stack_identity identity_of(const struct recording_stack *stack)
 		.has = stack->has,
 		.class = stack->class,
 		.no_user = stack->no_user,
+		.state = stack->state,
 		.comm = stack->comm,
 		.cgroup = stack->cgroup,
 		.pid = stack->pid,

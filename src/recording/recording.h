@@ -99,6 +99,22 @@ static inline uint64_t frame_lookup_pc(uint64_t addr, bool exact)
 /* Used in recording.by alone: the event of a stack is always known (recording/sources.h). */
 #define RECORDING_HAS_EVENT 64u
 #define RECORDING_HAS_KEY   128u /* the value of the field that recording.key names */
+#define RECORDING_HAS_STATE 256u /* likewise: it is known where stack.state is not 0 */
+
+/* A thread did this for as long as its stack weighs. */
+enum recording_state {
+	RECORDING_STATE_NONE, /* not known */
+	RECORDING_STATE_ON_CPU,
+	RECORDING_STATE_RUNNABLE, /* it waited for a CPU */
+	RECORDING_STATE_BLOCKED,
+	RECORDING_STATE_COUNT
+};
+
+/*
+ * The innermost frame of a thread that is runnable since it was woken up: the others are where it
+ * slept. A frame of the kernel, without address and object.
+ */
+#define RECORDING_RUNNABLE "[runnable]"
 
 /* Sums of allocations, as pprofs of heaps call them. */
 struct recording_heap {
@@ -119,6 +135,7 @@ struct recording_stack {
 	uint8_t class;		    /* enum verdict_class; 0 without RECORDING_HAS_FP */
 	bool no_user;		    /* a task without a user part */
 	uint8_t source;		    /* sources[source], where the recording has several; else 0 */
+	uint8_t state;		    /* enum recording_state */
 	uint32_t comm, cgroup, key; /* texts */
 	uint32_t pid, tid, cpu;
 	uint32_t elided; /* the most frames that were left out; tells no stacks apart */

@@ -9,6 +9,7 @@
 #include "report/problems.h"
 #include "report/report_lines.h"
 #include "report/tally.h"
+#include "report/time_books.h"
 #include "report/unnamed_code.h"
 #include "view/share.h"
 
@@ -154,7 +155,7 @@ static void write_books(FILE *to, const struct profile *profile, const struct ta
 			" by the kernel's counts, %" PRIu64 " missed (%.2f %%)\n",
 			books->expected, books->counted, books->missed,
 			share_whole_percent(books->missed, books->expected + books->counted));
-	else if (profile_source_is_clock(&profile->source))
+	else if (profile_source_is_clock(&profile->source) || profile->is_wall)
 		fprintf(to,
 			"  expected     %" PRIu64 " samples by the clock, %" PRIu64
 			" missed (%.2f %%)\n",
@@ -234,5 +235,6 @@ void run_report_write(FILE *to, const struct summary *summary, const struct hint
 	fprintf(to, "  ring reader  away %.1f ms at the longest\n",
 		(double)profile->drain_gap_max_ns / 1e6);
 	write_books(to, profile, &tally, summary->shown);
+	time_books_write(to, profile);
 	hints_write(to, hints);
 }

@@ -109,14 +109,20 @@ static void write_times(FILE *to, const struct profile *profile)
 
 	if (!profile->times.threads)
 		return;
-	fprintf(to,
-		"  threads      blocked %.1f s, runnable %.1f s, on a CPU %.1f s, unseen %.1f s\n",
-		(double)ns[FPL_TIME_BLOCKED] / 1e9, (double)ns[FPL_TIME_RUNNABLE] / 1e9,
-		(double)ns[FPL_TIME_ON_CPU] / 1e9, (double)ns[FPL_TIME_UNSEEN] / 1e9);
-	if (profile->times.asleep_ns)
+	if (profile->is_wall)
+		fprintf(to,
+			"  threads      on CPU %.1f s, runnable %.1f s, blocked %.1f s, unseen %.1f s\n",
+			(double)ns[FPL_TIME_ON_CPU] / 1e9, (double)ns[FPL_TIME_RUNNABLE] / 1e9,
+			(double)ns[FPL_TIME_BLOCKED] / 1e9, (double)ns[FPL_TIME_UNSEEN] / 1e9);
+	else
+		fprintf(to,
+			"  threads      blocked %.1f s, runnable %.1f s, on a CPU %.1f s, unseen %.1f s\n",
+			(double)ns[FPL_TIME_BLOCKED] / 1e9, (double)ns[FPL_TIME_RUNNABLE] / 1e9,
+			(double)ns[FPL_TIME_ON_CPU] / 1e9, (double)ns[FPL_TIME_UNSEEN] / 1e9);
+	if (profile->times.blocked.unended_ns)
 		fprintf(to,
 			"  asleep       %.1f s of that in waits that have not ended, without a stack\n",
-			(double)profile->times.asleep_ns / 1e9);
+			(double)profile->times.blocked.unended_ns / 1e9);
 }
 
 bool summary_tells(const struct summary_unnamed *unnamed)

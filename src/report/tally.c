@@ -230,6 +230,23 @@ static void add_command(struct recording *to, const struct profile *profile)
 		must_set_note(to, "command", text);
 }
 
+static void add_wait(struct recording *to, const char *prefix, const char *name, uint64_t ns)
+{
+	char key[64];
+
+	snprintf(key, sizeof(key), "times.%s%s", prefix, name);
+	must_add_number(to, key, ns);
+}
+
+/* The sums of the waits of one state, whose keys begin with @prefix. */
+static void add_waits(struct recording *to, const char *prefix, const struct fpl_wait_sums *waits)
+{
+	add_wait(to, prefix, "sampled", waits->sampled_ns);
+	add_wait(to, prefix, "unwanted", waits->unwanted_ns);
+	add_wait(to, prefix, "carried", waits->carried_ns);
+	add_wait(to, prefix, "first_carry", waits->first_carry_ns);
+}
+
 /* The books of the threads' time, in ns. */
 static void add_times(const struct fpl_times *times, struct recording *to)
 {
@@ -237,12 +254,13 @@ static void add_times(const struct fpl_times *times, struct recording *to)
 	must_add_number(to, "times.runnable", times->ns[FPL_TIME_RUNNABLE]);
 	must_add_number(to, "times.blocked", times->ns[FPL_TIME_BLOCKED]);
 	must_add_number(to, "times.unseen", times->ns[FPL_TIME_UNSEEN]);
-	must_add_number(to, "times.sampled", times->sampled_ns);
-	must_add_number(to, "times.unwanted", times->unwanted_ns);
-	must_add_number(to, "times.carried", times->carried_ns);
-	must_add_number(to, "times.first_carry", times->first_carry_ns);
-	must_add_number(to, "times.asleep", times->asleep_ns);
-	must_add_number(to, "times.blocks", times->blocks);
+	add_waits(to, "", &times->blocked);
+	must_add_number(to, "times.asleep", times->blocked.unended_ns);
+	must_add_number(to, "times.blocks", times->blocked.nr);
+	add_waits(to, "runnable_", &times->runnable);
+	must_add_number(to, "times.runnable_unended", times->runnable.unended_ns);
+	must_add_number(to, "times.runnable_unborn", times->runnable.unborn_ns);
+	must_add_number(to, "times.runnable_waits", times->runnable.nr);
 	must_add_number(to, "times.threads", times->threads);
 	must_add_number(to, "times.threads_without", times->threads_without);
 }

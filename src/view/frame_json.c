@@ -140,6 +140,8 @@ void frame_json_write_task(struct json *json, const struct recording *recording,
 		json_number(json, "cpu", stack->cpu);
 	if (stack->has & RECORDING_HAS_CGROUP)
 		json_string(json, "cgroup", recording_string(recording, stack->cgroup));
+	if (stack->state)
+		json_string(json, "state", state_key(stack->state));
 	if (stack->has & RECORDING_HAS_KEY)
 		json_string(json, "key", recording_string(recording, stack->key));
 	if (recording->nr_sources)

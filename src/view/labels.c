@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
+#include "recording/keys.h"
 #include "recording/sources.h"
 
 #define BY_TASK (RECORDING_HAS_PID | RECORDING_HAS_TID | RECORDING_HAS_COMM)
@@ -14,7 +15,7 @@
 /* The labels that were asked for and are known; by default the name of the task. */
 static unsigned labels_of(const struct recording *recording, const struct recording_stack *stack)
 {
-	return (stack->has | RECORDING_HAS_EVENT) &
+	return (stack->has | RECORDING_HAS_EVENT | (stack->state ? RECORDING_HAS_STATE : 0u)) &
 	       (recording->by ? recording->by |
 					(recording->by & RECORDING_HAS_TID ? RECORDING_HAS_PID : 0u)
 			      : RECORDING_HAS_COMM);
@@ -72,6 +73,8 @@ uint32_t labels_intern(struct frame_texts *texts, const struct recording_stack *
 
 	if (labels & RECORDING_HAS_EVENT && sources_event(texts->recording, stack))
 		ret[nr++] = show(texts, sources_event(texts->recording, stack));
+	if (labels & RECORDING_HAS_STATE)
+		ret[nr++] = intern(texts, state_key(stack->state));
 	if (labels & RECORDING_HAS_KEY)
 		ret[nr++] = intern_key(texts, stack);
 	if (labels & RECORDING_HAS_CGROUP)

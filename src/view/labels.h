@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Labels tell stacks apart beside their frames. They stand before the frames in a folded line:
- * event, key, cgroup, CPU, task, each where it was asked for; by default the task alone.
+ * event, state, key, cgroup, CPU, task, each where it was asked for; by default the task alone.
  *
  *   event    its name: "page-faults"
+ *   state    "on-cpu", "runnable" or "blocked"
  *   key      the value of a field of the event: a text, or "fd 3"
  *   cgroup   its path, or "[cgroup ID]" where it was gone before it could be asked for
  *   CPU      "cpu N"
@@ -20,7 +21,7 @@
 
 #include "view/frame_texts.h"
 
-#define LABELS_MAX 5u
+#define LABELS_MAX 6u
 
 /* The labels of @stack, escaped unless the texts are verbatim, in their strings. Returns how
  * many there are. */

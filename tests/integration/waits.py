@@ -31,13 +31,15 @@ def sums(stacks, key="weight"):
 def book_faults(run):
     """The ns of the threads close exactly, and the stacks weigh what the kernel side says it sampled."""
     times, faults = run.stats["times"], []
-    left = times["blocked"] + times["first_carry"]
-    right = times["sampled"] + times["unwanted"] + times["carried"] + times["asleep"]
-    if left != right:
-        faults.append(f"blocked + first_carry: {left}, not {right}: {times}")
-    weight = sum(stack["weight"] for stack in run.stacks)
-    if not run.stats["filtered"] and not sum(run.stats["lost"].values()) and weight != times["sampled"]:
-        faults.append(f"the stacks weigh {weight}: {times}")
+    for state, prefix, rest in (("blocked", "", ("asleep",)),
+                                ("runnable", "runnable_", ("runnable_unended", "runnable_unborn"))):
+        left = times[state] + times[prefix + "first_carry"]
+        right = sum(times[prefix + name] for name in ("sampled", "unwanted", "carried")) + sum(times[name] for name in rest)
+        if left != right:
+            faults.append(f"{state} + its first carry: {left}, not {right}: {times}")
+        weight = sum(stack["weight"] for stack in run.stacks if stack["state"] == state)
+        if not run.stats["filtered"] and not sum(run.stats["lost"].values()) and weight != times[prefix + "sampled"]:
+            faults.append(f"the stacks weigh {weight}, {state}: {times}")
     if times["threads_without"]:
         faults.append(f"threads without books: {times}")
     return faults

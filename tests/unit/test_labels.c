@@ -90,6 +90,31 @@ static void labels_stand_in_their_order_whatever_was_asked_first(void **state)
 	}
 }
 
+static void a_state_is_a_label_and_one_that_was_woken_up_has_a_leaf(void **state)
+{
+	static const struct {
+		uint8_t flags;
+		bool has_states;
+		const char *want;
+	} cases[] = {
+		{ 0, false, "cpu 3" }, /* of other sources no state is known */
+		{ 0, true, "on-cpu|cpu 3" },
+		{ FPL_SAMPLE_BLOCKED, true, "blocked|cpu 3" },
+		{ FPL_SAMPLE_RUNNABLE, true, "runnable|cpu 3" },
+		{ FPL_SAMPLE_RUNNABLE | FPL_SAMPLE_WOKEN, true, "runnable|cpu 3|[runnable]" },
+	};
+
+	(void)state;
+	profile.by = PROFILE_BY_CPU | PROFILE_BY_STATE;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		stack.flags = FPL_SAMPLE_KTHREAD | cases[i].flags;
+		profile.has_states = cases[i].has_states;
+		assert_string_equal(labels(), cases[i].want);
+	}
+	stack.flags = FPL_SAMPLE_KTHREAD;
+	profile.has_states = false;
+}
+
 static void a_cgroup_without_a_path_has_its_id(void **state)
 {
 	static const struct {
@@ -123,6 +148,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(labels_stand_in_their_order_whatever_was_asked_first),
+		cmocka_unit_test(a_state_is_a_label_and_one_that_was_woken_up_has_a_leaf),
 		cmocka_unit_test(a_cgroup_without_a_path_has_its_id),
 		cmocka_unit_test(the_longest_labels_are_whole),
 	};

@@ -229,6 +229,9 @@ static void all_of_a_task_is_kept(void **state)
 		{ .has = RECORDING_HAS_CGROUP, .cgroup = text("/system-serial\\x2dgetty.slice") },
 		{ .has = RECORDING_HAS_CGROUP },
 		{ .has = RECORDING_HAS_FP, .class = 4 },
+		{ .state = RECORDING_STATE_ON_CPU },
+		{ .state = RECORDING_STATE_RUNNABLE },
+		{ .state = RECORDING_STATE_BLOCKED },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(odd); i++) {

@@ -234,7 +234,7 @@ static void jsonl_keeps_samples_objects_and_labels(void **state)
 		"99,\"start_unix_ns\":5,\"duration_ns\":6,\"cpus\":2,\"kernel\":\"6.1\",\"by\":["
 		"\"pid\",\"cgroup\"],\"argv\":[]}\n"
 		"{\"type\":\"stack\",\"count\":2,\"weight_ns\":20,\"comm\":\"a\",\"pid\":7,"
-		"\"cgroup\":\"/\",\"process_start_ns\":123,\"stop\":null,\"user\":[{\"object\":"
+		"\"cgroup\":\"/\",\"state\":\"blocked\",\"process_start_ns\":123,\"stop\":null,\"user\":[{\"object\":"
 		"\"/bin/a\",\"build_id\":\"ab\",\"file_bias\":\"0xffffffffffc00000\",\"offsets\":true,\"vaddr\":\"0x401020\",\"symbol\":null,\"offset\":"
 		"null,\"start\":\"0x401000\",\"origin\":\"cfi\",\"exact\":true}],\"kernel\":[]}\n"
 		"{\"type\":\"stack\",\"count\":1,\"weight_ns\":10,\"comm\":\"k\",\"pid\":2,"
@@ -258,6 +258,8 @@ static void jsonl_keeps_samples_objects_and_labels(void **state)
 	assert_string_equal(again, text);
 	assert_int_equal(recording.by, RECORDING_HAS_PID | RECORDING_HAS_CGROUP);
 	assert_int_equal(recording.stacks[0].task, 123);
+	assert_int_equal(recording.stacks[0].state, RECORDING_STATE_BLOCKED);
+	assert_int_equal(recording.stacks[1].state, RECORDING_STATE_NONE);
 	assert_false(recording.stacks[0].no_user);
 	assert_true(recording.stacks[1].no_user);
 	assert_int_equal(recording.objects[recording.frames[0].object].file_bias,
