@@ -97,7 +97,7 @@ static void write_run(struct page *page)
 /* The sides as groups, of which nothing else is known. */
 static void write_groups(struct json *json)
 {
-	static const char *const keys[] = { "comm", "pid", "stop", "origins", "class" };
+	static const char *const keys[] = { "comm", "pid", "stop", "origins", "class", "state" };
 
 	json_open(json, "groups", '{');
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {

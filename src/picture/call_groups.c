@@ -16,7 +16,7 @@ void call_groups_fini(struct call_groups *groups)
 static struct call_group group_of(const struct recording *recording,
 				  const struct recording_stack *stack, bool by_pid)
 {
-	struct call_group group = { .stop = stack->stop };
+	struct call_group group = { .stop = stack->stop, .state = stack->state };
 
 	if (stack->has & RECORDING_HAS_COMM)
 		group.comm = stack->comm;
@@ -40,7 +40,7 @@ static struct call_group group_of(const struct recording *recording,
 static uint32_t find_or_add(struct call_groups *groups, const struct call_group *key)
 {
 	const uint32_t parts[] = { key->comm, key->pid,	    key->has_pid, key->has_class,
-				   key->stop, key->origins, key->class };
+				   key->stop, key->origins, key->class,	  key->state };
 	const struct call_group *list = groups->all.list;
 	uint64_t hash = id_table_hash(0, parts, sizeof(parts));
 	uint32_t found = ID_TABLE_FIND(
@@ -48,7 +48,7 @@ static uint32_t find_or_add(struct call_groups *groups, const struct call_group 
 		list[i].comm == key->comm && list[i].pid == key->pid &&
 			list[i].has_pid == key->has_pid && list[i].has_class == key->has_class &&
 			list[i].stop == key->stop && list[i].origins == key->origins &&
-			list[i].class == key->class);
+			list[i].class == key->class && list[i].state == key->state);
 
 	if (found != ID_TABLE_NONE)
 		return found;

@@ -17,6 +17,7 @@ struct call_group {
 	uint8_t stop;	 /* enum fpl_stop; RECORDING_NO_STOP */
 	uint8_t origins; /* of the frames of the user stack, each a bit */
 	uint8_t class;	 /* enum verdict_class, where it has one */
+	uint8_t state;	 /* enum recording_state */
 };
 
 struct call_groups {

@@ -123,6 +123,7 @@ static void write_groups(struct page *page, const uint32_t *comms)
 		   write_known(json, list[i].stop < FPL_STOP_COUNT, list[i].stop));
 	JSON_COLUMN(json, "origins", nr, list[i].origins);
 	JSON_ARRAY(json, "class", nr, write_known(json, list[i].has_class, list[i].class));
+	JSON_ARRAY(json, "state", nr, write_known(json, list[i].state, list[i].state - 1u));
 	json_close(json, '}');
 }
 

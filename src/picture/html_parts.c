@@ -194,5 +194,9 @@ void html_parts_write_keys(struct html_parts *parts)
 		write_key(json, verdict_class_key((enum verdict_class)i),
 			  verdict_class_text((enum verdict_class)i));
 	json_close(json, ']');
+	json_open(json, "states", '[');
+	for (uint8_t i = RECORDING_STATE_ON_CPU; i < RECORDING_STATE_COUNT; i++)
+		json_string(json, NULL, state_key(i));
+	json_close(json, ']');
 	json_close(json, '}');
 }

@@ -17,6 +17,7 @@ bool picture_options_set_colors(struct picture_options *options, const char *wor
 	for (unsigned i = 0; i < PICTURE_COLORS_COUNT; i++) {
 		if (!strcmp(words[i], word)) {
 			options->colors = (enum picture_colors)i;
+			options->colors_given = true;
 			return true;
 		}
 	}

@@ -22,6 +22,7 @@ struct picture_options {
 	const char *title, *subtitle; /* borrowed; NULL: as the picture is best called */
 	const char *count_name;	      /* borrowed: what is counted; NULL: what the recording says */
 	enum picture_colors colors;
+	bool colors_given;     /* else what is off the CPU is blue in a picture by state */
 	uint32_t width;	       /* pixels; 0: of the window, PICTURE_WIDTH where nothing asks */
 	uint32_t frame_height; /* pixels of a row; 0: PICTURE_FRAME_HEIGHT */
 	double min_width;  /* pixels: what is narrower is not drawn; below 0: PICTURE_MIN_WIDTH */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "picture/chart_svg.h"
 #include "picture/svg_about.h"
@@ -11,6 +12,7 @@
 #include "picture/svg_page.h"
 #include "picture/svg_palette.h"
 #include "picture/xml.h"
+#include "recording/keys.h"
 #include "view/share.h"
 
 /* Boxes a browser still moves at once: where there were more, the narrowest are left out. */
@@ -19,6 +21,8 @@ enum { BOXES_MAX = 50000 };
 /* One picture, from the recording to the file. */
 struct drawing {
 	const struct picture_options *options;
+	struct picture_options own; /* options, where the states choose other colours */
+	bool *off_cpu;		    /* owned, by node, where states are shown; NULL: none is */
 	struct flame_paths paths;
 	struct flame_tree tree;
 	struct svg_about about;
@@ -27,6 +31,7 @@ struct drawing {
 
 static void drawing_fini(struct drawing *drawing)
 {
+	free(drawing->off_cpu);
 	svg_about_fini(&drawing->about);
 	flame_tree_fini(&drawing->tree);
 	flame_paths_fini(&drawing->paths);
@@ -61,6 +66,53 @@ static int make_tree(struct drawing *drawing, const struct recording *recording,
 	return 0;
 }
 
+/* Is there a stack off the CPU, and none on one? */
+static bool is_all_off_cpu(const struct recording *recording)
+{
+	bool off = false, on = false;
+
+	for (size_t i = 0; i < recording->nr_stacks; i++) {
+		uint8_t state = recording->stacks[i].state;
+
+		off |= state == RECORDING_STATE_RUNNABLE || state == RECORDING_STATE_BLOCKED;
+		on |= state == RECORDING_STATE_ON_CPU || state == RECORDING_STATE_NONE;
+	}
+	return off && !on;
+}
+
+/* Threads without a CPU are blue, unless other colours were asked for. */
+static void choose_colors(struct drawing *drawing, const struct recording *recording)
+{
+	if (drawing->options->colors_given || !is_all_off_cpu(recording))
+		return;
+	drawing->own = *drawing->options;
+	drawing->own.colors = PICTURE_COLORS_COLD;
+	drawing->options = &drawing->own;
+}
+
+static bool is_off_cpu_label(const char *text)
+{
+	uint8_t state = state_of_key(text);
+
+	return state == RECORDING_STATE_RUNNABLE || state == RECORDING_STATE_BLOCKED;
+}
+
+/* In a picture by state, find what is behind the labels of those without a CPU. */
+static void find_off_cpu(struct drawing *drawing, const struct recording *recording)
+{
+	const struct flame_node *nodes = drawing->tree.nodes.list;
+
+	if (!(recording->by & RECORDING_HAS_STATE) || drawing->options->colors_given ||
+	    drawing->options->colors != PICTURE_COLORS_HOT)
+		return;
+	drawing->off_cpu = must_calloc(drawing->tree.nodes.nr, sizeof(*drawing->off_cpu));
+	for (size_t i = 1; i < drawing->tree.nodes.nr; i++)
+		drawing->off_cpu[i] =
+			drawing->off_cpu[nodes[i].parent] ||
+			(nodes[i].kind == FUNCTION_LABEL &&
+			 is_off_cpu_label(flame_text(&drawing->paths, nodes[i].text)));
+}
+
 static void set_page(struct drawing *drawing, FILE *to)
 {
 	uint64_t total = drawing->paths.samples[0];
@@ -71,7 +123,7 @@ static void set_page(struct drawing *drawing, FILE *to)
 		.title = drawing->about.title,
 		.subtitle = drawing->about.subtitle,
 		.description = drawing->about.description,
-		.put_css = svg_palette_put_css,
+		.put_css = drawing->off_cpu ? svg_palette_put_state_css : svg_palette_put_css,
 		.total = total,
 		.all = total,
 		.rows = drawing->tree.depth + 1,
@@ -153,8 +205,11 @@ static struct svg_paint paint_of(const struct drawing *drawing, const struct fla
 static void draw_node(struct drawing *drawing, size_t idx, uint64_t from)
 {
 	const struct flame_node *node = &drawing->tree.nodes.list[idx];
-	const struct svg_paint paint = paint_of(drawing, node);
+	struct svg_paint paint = paint_of(drawing, node);
 	char class[SVG_PALETTE_CLASS_SIZE];
+
+	paint.off_cpu = drawing->off_cpu && drawing->off_cpu[idx];
+
 	const struct svg_box box = {
 		.from = from,
 		.count = node->total[0],
@@ -195,12 +250,16 @@ int svg_write(FILE *to, const struct recording *recording, const struct format_o
 
 	if (drawing.options->chart)
 		return chart_svg_write(to, recording, options, ret_shown, err);
+	choose_colors(&drawing, recording);
 	error = make_tree(&drawing, recording, options, err);
 	if (error)
 		return error;
+	find_off_cpu(&drawing, recording);
 	starts = flame_tree_starts(&drawing.tree, 0);
 	set_page(&drawing, to);
 	svg_legend_of_tree(&drawing.page, &drawing.tree);
+	if (drawing.off_cpu)
+		svg_page_legend(&drawing.page, "b8", "not on a CPU");
 	svg_about_note_pruned(&drawing.page, &drawing.tree, 0, &drawing.about.measure);
 	svg_about_note_books(&drawing.page, recording);
 	*ret_shown = draw(&drawing, starts);

@@ -21,6 +21,10 @@ static const struct shades cold[] = {
 	{ 'h', NR_SHADES, 188, 46, 68, 70, 30 },
 	{ 'k', NR_SHADES, 140, 36, 42, 70, 27 },
 };
+static const struct shades off_cpu[] = {
+	{ 'b', NR_SHADES, 188, 46, 68, 70, 30 },
+	{ 'd', NR_SHADES, 140, 36, 42, 70, 27 },
+};
 static const struct shades objects[] = {
 	{ 'h', NR_OBJECTS, 0, 360, 58, 72, 31 },
 };
@@ -78,6 +82,17 @@ void svg_palette_put_css(FILE *to, const struct picture_options *options)
 	fputs("}\n", to);
 }
 
+void svg_palette_put_state_css(FILE *to, const struct picture_options *options)
+{
+	svg_palette_put_css(to, options);
+	for (unsigned dark = 0; dark < 2; dark++) {
+		fputs(dark ? "@media (prefers-color-scheme: dark) {\n" : "", to);
+		put_shades(to, &off_cpu[0], dark);
+		put_shades(to, &off_cpu[1], dark);
+		fputs(dark ? "}\n" : "", to);
+	}
+}
+
 /* The same in every run, so that a function keeps its colour from picture to picture. */
 static uint32_t hash_text(const char *text)
 {
@@ -105,7 +120,11 @@ static void put_color(const struct picture_options *options, const struct svg_pa
 			 : paint->origin < FPL_ORIGIN_COUNT ? paint->origin
 							    : FPL_ORIGIN_COUNT + 1u);
 	else
-		snprintf(buf, size, "%c%u", kernel ? 'k' : 'h', hash_text(paint->name) % NR_SHADES);
+		snprintf(buf, size, "%c%u",
+			 paint->off_cpu ? kernel ? 'd' : 'b'
+			 : kernel	? 'k'
+					: 'h',
+			 hash_text(paint->name) % NR_SHADES);
 }
 
 const char *svg_palette_class(const struct picture_options *options, const struct svg_paint *paint,

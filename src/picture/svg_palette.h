@@ -10,6 +10,9 @@
 /* Rules for every class that svg_palette_class() gives with these options. */
 void svg_palette_put_css(FILE *to, const struct picture_options *options);
 
+/* Likewise, with those of boxes that are off_cpu. */
+void svg_palette_put_state_css(FILE *to, const struct picture_options *options);
+
 /* The facts of a box that give its colour. */
 struct svg_paint {
 	const char *name, *object; /* object "": none */
@@ -17,6 +20,7 @@ struct svg_paint {
 	uint8_t origin; /* enum fpl_origin that most was found by; RECORDING_NO_ORIGIN: not known */
 	bool by_fp;	/* some of it by frame pointers */
 	bool by_synth;	/* some of it by rows made from code */
+	bool off_cpu;	/* the thread had no CPU: blue, as in PICTURE_COLORS_COLD */
 };
 
 #define SVG_PALETTE_CLASS_SIZE 16u

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page: what is chosen, in the address too; search, keys, and what is said of the frame under the pointer.
 
-const NOTHING_CHOSEN = { view: "flame", zoom: 0, q: "", process: "", thread: "", stop: "", found: "", class: "", time: "", color: "object", width: "", theme: "" };
-const FILTERS = ["process", "thread", "stop", "found", "class", "time"];
+const NOTHING_CHOSEN = { view: "flame", zoom: 0, q: "", process: "", thread: "", stop: "", found: "", class: "", state: "", time: "", color: "object", width: "", theme: "" };
+const FILTERS = ["process", "thread", "stop", "found", "class", "state", "time"];
 const RUN_FILTERS = { stop: "Walk ended", found: "Frames found" }; // chosen in the tab Run, shown in all
 const PROCESSES_LISTED = 300, THREADS_LISTED = 300;
 
@@ -13,9 +13,10 @@ class App {
 		this.ruler = new Ruler(`12px ${getComputedStyle(document.body).fontFamily}`);
 		this.matched = null;
 		this.tabs = new Tabs(this, byId("main"));
-		this.colorModes = model.diff ? [["change", "by change"], ...COLOR_MODES] : COLOR_MODES;
+		const modes = COLOR_MODES.filter(([key]) => key !== "state" || model.hasStates);
+		this.colorModes = model.diff ? [["change", "by change"], ...modes] : modes;
 		this.initial = { ...NOTHING_CHOSEN, ...this.tabs.state, view: model.run.inverted ? "icicle" : this.tabs.list[0].key,
-			color: model.diff ? "change" : model.run.by_origin ? "found" : this.colors.usual(), width: model.diff ? SIDES[model.diff.wide_by] : "" };
+			color: model.diff ? "change" : model.run.by_origin ? "found" : model.hasStates ? "state" : this.colors.usual(), width: model.diff ? SIDES[model.diff.wide_by] : "" };
 		this.state = { ...this.initial };
 		this.build();
 		addEventListener("hashchange", () => this.readAddress());
@@ -67,6 +68,7 @@ class App {
 			stop: this.select("stop", "Walk ended: any way", this.stopChoices()),
 			found: this.select("found", "Frames found: any way", this.foundChoices()),
 			class: this.select("class", "Class: all", this.classChoices()),
+			state: this.select("state", "All states", this.stateChoices()),
 			color: el("select", { "aria-label": "Colours", title: "Colours", onchange: (event) => this.set({ color: event.target.value }) },
 				this.colorModes.map(([value, text]) => el("option", { value }, "Colour " + text))),
 		};
@@ -158,6 +160,12 @@ class App {
 	classChoices() {
 		const { groups, keys, samples } = this.model;
 		return this.sums((i) => groups.class[i] < 0 ? null : keys.classes[groups.class[i]][0])
+			.map(([key, sum]) => [key, `${key} ${percent(sum, samples)}`]);
+	}
+
+	stateChoices() {
+		const { groups, keys, samples } = this.model;
+		return this.sums((i) => groups.state[i] < 0 ? null : keys.states[groups.state[i]])
 			.map(([key, sum]) => [key, `${key} ${percent(sum, samples)}`]);
 	}
 

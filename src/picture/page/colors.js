@@ -7,6 +7,7 @@ const COLOR_MODES = [
 	["found", "by how it was found"],
 	["name", "by name"],
 	["package", "by package"],
+	["state", "by state"],
 ];
 // Hues that tell objects apart, none near that of kernel code: what ran most has the first.
 const HUES = [250, 150, 310, 195, 110, 20, 280, 85, 225, 130, 340, 170];
@@ -116,6 +117,8 @@ class Colors {
 			return this.shade(0.012, 260, vary);
 		if (this.mode === "name")
 			return this.shade(0.11, 25 + 70 * vary, hash(model.name(fn) + "/") % 16 / 15);
+		if (this.mode === "state") // as flamegraph.pl draws time off the CPU
+			return found & OFF_CPU ? this.shade(0.09, kind === KIND_KERNEL ? 195 : 225 + 40 * vary, hash(model.name(fn) + "/") % 16 / 15) : this.shade(0.11, 25 + 70 * vary, hash(model.name(fn) + "/") % 16 / 15);
 		if (this.mode === "found") {
 			if (kind === KIND_KERNEL || !(found & 15))
 				return this.shade(0.01, 260, vary);
@@ -130,7 +133,7 @@ class Colors {
 	}
 
 	of(fn, found) {
-		const key = fn * 32 + (found & 31);
+		const key = fn * 64 + (found & 63);
 		let color = this.cache.get(key);
 		if (color === undefined)
 			this.cache.set(key, color = this.make(fn, found));
@@ -142,6 +145,8 @@ class Colors {
 		const model = this.model;
 		if (this.mode === "name")
 			return [];
+		if (this.mode === "state")
+			return [[this.shade(0.11, 60, 0.5), "on a CPU"], [this.shade(0.09, 245, 0.5), "not on a CPU"], [this.shade(0.09, 195, 0.5), "there, in the kernel"]];
 		if (this.mode === "kind")
 			return [[this.shade(0.08, 250, 0.5), "called"], [this.shade(0.07, 150, 0.5), "inlined"],
 				[this.shade(0.10, KERNEL_HUE, 0.5), "kernel"], [this.shade(0.012, 260, 0.5), "task"]];

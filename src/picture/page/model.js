@@ -3,6 +3,7 @@
 
 const KIND_LABEL = 0, KIND_KERNEL = 2;
 const FOUND_INLINED = 16; // beside the bits of the origins
+const OFF_CPU = 32; // there, too: the thread had no CPU (Model.markStates)
 
 // A tree whose node i has children from i + 1 on; the next sibling of a node is at its end.
 class Tree {
@@ -129,17 +130,19 @@ class Groups {
 		this.stop = raw.stop;
 		this.origins = raw.origins;
 		this.class = raw.class;
+		this.state = raw.state;
 	}
 
-	// @filter: { process: "comm" or "comm/pid", stop, found: "has:N" or "cfi", class }, "" everywhere: all of them.
+	// @filter: { process: "comm" or "comm/pid", stop, found: "has:N" or "cfi", class, state }, "" everywhere: all of them.
 	select(filter, keys) {
 		const wanted = new Uint8Array(this.nr);
 		const stop = keys.stops.findIndex(([key]) => key === filter.stop);
 		const cls = keys.classes.findIndex(([key]) => key === filter.class);
+		const state = keys.states.indexOf(filter.state);
 		for (let i = 0; i < this.nr; i++) {
 			const origins = this.origins[i];
 			wanted[i] = (!filter.process || filter.process === this.comm[i] || filter.process === this.comm[i] + "/" + this.pid[i]) &&
-				(!filter.stop || this.stop[i] === stop) && (!filter.class || this.class[i] === cls) &&
+				(!filter.stop || this.stop[i] === stop) && (!filter.class || this.class[i] === cls) && (!filter.state || this.state[i] === state) &&
 				(!filter.found || (filter.found === "cfi" ? origins && !(origins & ~3) :
 					filter.found === "none" ? !origins : (origins & 1 << Number(filter.found.slice(4))) !== 0));
 		}
@@ -148,6 +151,19 @@ class Groups {
 }
 
 class Model {
+	// Are there samples in which threads had no CPU? Nodes of these are marked: those behind such a label, or all.
+	markStates() {
+		const states = this.groups.state ? new Set(this.groups.state) : new Set([-1]), off = (state) => state >= 0 && this.keys.states[state] !== "on-cpu";
+		this.hasStates = [...states].some(off);
+		if (!this.hasStates)
+			return;
+		const all = [...states].every(off), labels = new Set(this.keys.states.filter((_, i) => off(i)));
+		for (const tree of this.trees)
+			for (let i = 0; i < tree.nr; i++)
+				if (all || (i && tree.found[tree.parent[i]] & OFF_CPU) || (this.kindOf[tree.fn[i]] === KIND_LABEL && labels.has(this.name(tree.fn[i]))))
+					tree.found[i] |= OFF_CPU;
+	}
+
 	constructor(raw) {
 		this.run = raw.run;
 		this.books = raw.books;
@@ -167,6 +183,7 @@ class Model {
 		this.groupCounts = new Float64Array(this.groups.nr);
 		this.diff = raw.diff ? new Changes(raw.diff) : null;
 		this.trees = raw.trees.map((tree) => this.diff ? new DiffTree(tree, raw.diff.wide_by) : new WalkTree(tree));
+		this.markStates();
 		const ends = this.trees[0].ends;
 		for (let i = 0; i < ends.nr; i++)
 			this.groupCounts[ends.group[i]] += ends.count[i];
