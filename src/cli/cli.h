@@ -28,6 +28,7 @@ int cmd_doctor(int argc, char **argv);
 int cmd_events(int argc, char **argv);
 int cmd_heap(int argc, char **argv);
 int cmd_offcpu(int argc, char **argv);
+int cmd_wall(int argc, char **argv);
 int cmd_profile(int argc, char **argv);
 int cmd_record(int argc, char **argv);
 int cmd_report(int argc, char **argv);

@@ -609,18 +609,19 @@ static void check_own_source(int key, const struct sampling_options *options,
 	static const struct {
 		int key;
 		const char *option;
+		bool is_clocks;
 	} refused[] = {
-		{ 'e', "-e" },
-		{ 'F', "-F" },
-		{ 'c', "-c" },
-		{ KEY_FILTER, "--filter" },
-		{ KEY_WEIGHT, "--weight" },
-		{ KEY_UNIT, "--unit" },
-		{ KEY_MAX_OVERHEAD, "--max-overhead" },
+		{ 'e', "-e", false },
+		{ 'F', "-F", true },
+		{ 'c', "-c", false },
+		{ KEY_FILTER, "--filter", false },
+		{ KEY_WEIGHT, "--weight", false },
+		{ KEY_UNIT, "--unit", false },
+		{ KEY_MAX_OVERHEAD, "--max-overhead", true },
 	};
 
 	for (size_t i = 0; options->own_source && i < ARRAY_SIZE(refused); i++)
-		if (refused[i].key == key)
+		if (refused[i].key == key && !(refused[i].is_clocks && options->own_clock))
 			refuse(state, "%s: this verb samples %s: fpless profile takes it",
 			       refused[i].option, options->own_source);
 }

@@ -25,6 +25,7 @@ struct sampling_options {
 	/* The verb has a source of its own, by this name: -e, -F and what they take are refused;
 	 * NULL: it has not. */
 	const char *own_source;
+	bool own_clock; /* -F and --max-overhead are for it, too: a clock is among its sources */
 	struct source_spec sources[FPL_SOURCES_MAX];
 	size_t nr_sources;    /* 1.. */
 	VECTOR(char *) words; /* owned: the arguments of -e, which sources borrow from */

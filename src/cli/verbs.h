@@ -12,6 +12,7 @@
 #define CLI_VERB_LIST(X)                                                                 \
 	X(profile, "sample on-CPU stacks")                                               \
 	X(offcpu, "show where threads wait, and for how long")                           \
+	X(wall, "show where the time of threads goes, on a CPU and off")                 \
 	X(stack, "print the stack of each thread, without stopping it")                  \
 	X(record, "sample into a recording, for report, script and diff")                \
 	X(top, "show the hottest functions while they run")                              \

@@ -89,9 +89,9 @@ static void add_books(struct recording *to, const struct profile *profile)
 {
 	const struct profile_books *books = &profile->books;
 
-	if (profile_clock(profile))
+	if (profile_clock(profile) || profile->is_wall)
 		must_add_number(to, "expected", books->expected);
-	if (profile_counts_events(profile))
+	if (profile_counts_events(profile) && !profile->is_wall)
 		must_add_number(to, "counted", books->counted);
 	must_add_number(to, "missed", books->missed);
 	must_add_number(to, "fired", books->fired);

@@ -9,7 +9,7 @@ fpless=$1
 # Help and version.
 expect 0 '' --help
 says '^Usage: fpless VERB'
-for verb in profile offcpu record top heap compare report script tables verify events doctor; do
+for verb in profile offcpu wall record top heap compare report script tables verify events doctor; do
 	says "^  $verb "
 done
 expect 0 '' --version
@@ -111,7 +111,7 @@ refused '--min-share 101: expected per cent' profile --min-share 101
 refused '--min-share: needs readable text, or a picture: -o FILE.svg' profile --min-share 1 -f
 refused '--min-share: needs readable text, or a picture: -o FILE.svg' report --min-share 1 -o x.jsonl x
 for labels in '' , comm, ,comm comm,,pid user comm,us PID 'comm pid' com commm; do
-	refused "--by $labels: expected comm, pid, tid, cpu, cgroup, event" profile --by "$labels"
+	refused "--by $labels: expected comm, pid, tid, cpu, cgroup, state, event" profile --by "$labels"
 done
 refused '-e pagefaults: no such event: did you mean page-faults\?' profile -e pagefaults
 refused '-e task-clock: no such event: did you mean cpu-clock\?' profile -e task-clock
@@ -325,8 +325,14 @@ for us in '' x -1 1e3 86400000001; do
 	refused "-M $us: expected microseconds, at most a day" offcpu -M "$us"
 done
 for state in '' s X S,D; do
-	refused "--state $state: expected S, D, T or all" offcpu --state "$state"
+	refused "--state $state: expected S, D, T, R or all, separated by commas" offcpu --state "$state"
 done
 refused '-M: below -m: no wait is both' offcpu -m 20 -M 10
 refused '-M: below -m: no wait is both' offcpu -M 10 -m 20
+
+# wall
+refused '-e: this verb samples the time of threads: fpless profile takes it' wall -e cs
+refused '-c: this verb samples the time of threads: fpless profile takes it' wall -c 5
+refused '--filter: this verb samples the time of threads: fpless profile takes it' wall --filter x
+refused '-F 0: expected' wall -F 0
 exit $failed
