@@ -77,7 +77,7 @@ class Completion(unittest.TestCase):
 
     def test_words_of_a_list(self):
         """Behind a comma, too."""
-        labels = {"comm", "pid", "tid", "cpu", "cgroup", "event"}
+        labels = {"comm", "pid", "tid", "cpu", "cgroup", "state", "event"}
         self.assertEqual(values(self.offers("fpless profile --by ")), labels)
         self.assertLessEqual({"pid"}, values(self.offers("fpless profile --by comm,p")))
         self.assertLessEqual({"page-faults"}, values(self.offers("fpless profile -e cs,page")))

@@ -324,7 +324,7 @@ for us in '' x -1 1e3 86400000001; do
 	refused "-m $us: expected microseconds, at most a day" offcpu -m "$us"
 	refused "-M $us: expected microseconds, at most a day" offcpu -M "$us"
 done
-for state in '' s X S,D; do
+for state in '' s X S,X S, ,D; do
 	refused "--state $state: expected S, D, T, R or all, separated by commas" offcpu --state "$state"
 done
 refused '-M: below -m: no wait is both' offcpu -m 20 -M 10
