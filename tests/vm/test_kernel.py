@@ -287,6 +287,7 @@ def main():
         if test.main.run.status == 0:
             faults += test.judge_distro() + test.compare_with_host(test.main)
         faults += test.judge_compare(out) + test.blocked.judge(out) + test.cgroup.judge(out)
+        faults += test.probes.judge(out)
         if faults and os.environ.get("FPLESS_TEST_KEEP"):
             shutil.copytree(out, os.environ["FPLESS_TEST_KEEP"], dirs_exist_ok=True)
         return boot.end(faults)
