@@ -320,18 +320,27 @@ static __always_inline __u32 wait_flags(const struct fpl_thread_times *t, __u32 
 	return t->sleep ? FPL_SAMPLE_RUNNABLE | FPL_SAMPLE_WOKEN : FPL_SAMPLE_RUNNABLE;
 }
 
-/* Sample the thread's wait, where one is due. @flags: FPL_SAMPLE_* of its state. */
-static __always_inline void sample_wait(void *ctx, struct fpl_waits *waits,
-					struct fpl_wait_sums *sums, __u32 flags)
+/* Sample the wait of the current thread in @state, where one is due. Nothing is kept on the stack
+ * from one state to the next: kernel 6.1 allows 512 bytes of it. */
+static __always_inline void sample_wait(void *ctx, __u32 state)
 {
-	struct moment moment = { .ctx = ctx, .has_weight = 1, .flags = flags };
+	struct fpl_thread_times *t = times_of(bpf_get_current_task_btf());
+	int is_blocked = state == FPL_THREAD_BLOCKED;
+	struct moment moment = { .ctx = ctx, .has_weight = 1 };
+	struct fpl_waits *waits;
 	struct fpl_scratch *s;
-	__u64 weight = waits->due_ns;
+	__u64 weight;
 
+	if (!t)
+		return;
+	waits = is_blocked ? &t->blocked : &t->runnable;
+	weight = waits->due_ns;
 	if (!weight)
 		return;
 	waits->due_ns = 0;
-	__sync_fetch_and_add(&sums->sampled_ns, weight);
+	__sync_fetch_and_add(is_blocked ? &times.blocked.sampled_ns : &times.runnable.sampled_ns,
+			     weight);
+	moment.flags = wait_flags(t, state);
 	moment.slot = slot_take();
 	s = moment.slot ? slot_scratch(moment.slot) : 0;
 	if (s) {
@@ -347,23 +356,17 @@ static __always_inline void sample_wait(void *ctx, struct fpl_waits *waits,
 /* The thread that was switched to goes on: sample the waits that it comes from. */
 static __always_inline void sample_switched(void *ctx)
 {
-	struct fpl_thread_times *t;
 	__u32 zero = 0;
 	__u32 *due = bpf_map_lookup_elem(&switched, &zero);
 
 	if (!due || !*due || !gate_is_open())
 		return;
 	*due = 0;
-	t = times_of(bpf_get_current_task_btf());
-	if (!t)
-		return;
-		/* one piece of code for both: a sample is most of a program */
+	/* one piece of code for both: a sample is most of a program */
 #pragma clang loop unroll(disable)
 	for (__u32 i = 0; i < 2; i++) {
 		if (i && !(config.block_states & FPL_STATE_RUNNABLE))
 			break;
-		sample_wait(ctx, i ? &t->runnable : &t->blocked,
-			    i ? &times.runnable : &times.blocked,
-			    wait_flags(t, i ? FPL_THREAD_RUNNABLE : FPL_THREAD_BLOCKED));
+		sample_wait(ctx, i ? FPL_THREAD_RUNNABLE : FPL_THREAD_BLOCKED);
 	}
 }
