@@ -62,9 +62,10 @@ struct synth_graph {
 	uint8_t *bytes;	      /* owned [nr_bytes + 1]: BYTE_* */
 	struct synth_op *ops; /* owned [nr_ops] */
 	size_t nr_ops, room_ops;
-	bool has_overlaps;  /* instructions share bytes */
-	uint8_t *reasons;   /* owned [nr_ops]: enum synth_reason */
-	bool *fp_refuted;   /* owned [nr_ops]: result of synth_state_refutes_fp() there */
+	uint64_t label_probes; /* of synth_result */
+	bool has_overlaps;     /* instructions share bytes */
+	uint8_t *reasons;      /* owned [nr_ops]: enum synth_reason */
+	bool *fp_refuted;      /* owned [nr_ops]: result of synth_state_refutes_fp() there */
 	uint32_t *block_of; /* owned [nr_ops]: for first instructions of blocks: block number + 1 */
 	struct synth_block *blocks; /* owned [nr_blocks], ascending by pos */
 	size_t nr_blocks;

@@ -68,6 +68,7 @@ struct synth_tracer {
 	size_t nr_runs, room_runs;
 	/* instructions, and what searches looked at: the code decides how long these take */
 	uint64_t steps, steps_max;
+	uint64_t probes; /* of steps: entries of the table of facts that were others' */
 	struct synth_crossing *crossings; /* owned [nr_crossings]: of the label */
 	size_t nr_crossings, room_crossings;
 	bool is_cut_off; /* it came to where no code is decoded */
@@ -119,7 +120,7 @@ static bool was_seen(struct synth_tracer *tracer, const struct fact *fact)
 {
 	if (tracer->nr_seen > SEEN_MAX / 2)
 		return true;
-	for (uint32_t i = hash_of(fact);; i = (i + 1) % SEEN_MAX, tracer->steps++) {
+	for (uint32_t i = hash_of(fact);; i = (i + 1) % SEEN_MAX) {
 		struct fact *there = &tracer->seen[i];
 
 		if (!there->pos) {
@@ -130,6 +131,8 @@ static bool was_seen(struct synth_tracer *tracer, const struct fact *fact)
 		if (there->pos == fact->pos && there->context == fact->context &&
 		    same_place(there->place, fact->place))
 			return true;
+		tracer->steps++;
+		tracer->probes++;
 	}
 }
 
@@ -546,6 +549,7 @@ int synth_labels_link(struct synth_explorer *explorer)
 	tracer->explorer = explorer;
 	tracer->graph = graph;
 	tracer->steps = 0;
+	tracer->probes = 0;
 	tracer->steps_max = STEPS_MIN + STEPS_PER_OP * (uint64_t)graph->nr_ops;
 	code = runs_room(tracer);
 	for (size_t i = 0; i < explorer->nr_labels && code == 0; i++) {
@@ -554,5 +558,6 @@ int synth_labels_link(struct synth_explorer *explorer)
 		if (code == 0 && i % CHECK_EVERY == 0)
 			code = budget_check(graph->budget, explorer->err);
 	}
+	graph->label_probes += tracer->probes;
 	return code;
 }

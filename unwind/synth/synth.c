@@ -213,6 +213,7 @@ int synth_analyse(const struct synth_input *input, struct budget *budget, struct
 		return code;
 	ret->hole_bytes = graph.nr_bytes;
 	ret->instructions = graph.nr_ops;
+	ret->label_probes = graph.label_probes;
 	if (rows.nr)
 		qsort(rows.list, rows.nr, sizeof(*rows.list), by_pos);
 	return write_all(&writer);

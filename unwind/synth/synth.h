@@ -35,6 +35,8 @@ struct synth_result {
 	size_t nr_gaps;
 	uint64_t hole_bytes, row_bytes, guess_bytes; /* guess_bytes: of row_bytes */
 	uint64_t instructions;			     /* decoded */
+	uint64_t label_probes; /* in searches for what was seen of a label, of entries that were
+				  others' */
 };
 
 /*
