@@ -15,6 +15,12 @@ CHAIN = ["spin", "far_away", "indirect", "wide", "outer", "main", "__libc_start_
          "__libc_start_main", "_start"]
 
 
+def is_cut(stack):
+    """A process that forks may be met while the kernel copies a page of its stack: the page is not mapped then."""
+    faults = "handle_mm_fault" in [frame["symbol"] for frame in stack["kernel"]]
+    return stack["stop"] not in ("outermost", "exiting", "execing") and not (stack["stop"] == "read_fault" and faults)
+
+
 class ContainerCase(RootCase):
     def find(self, process, name):
         """The pid, here, of the program @name that the process is or has started."""
@@ -45,11 +51,8 @@ class ContainerCase(RootCase):
             self.assertEqual(stack["stop"], "outermost")
             self.assertEqual([frame["symbol"] for frame in stack["user"]], CHAIN)
             self.assertEqual({frame["object"] for frame in stack["user"][:6]}, {path})
-        stops = run.books["stop"]
-        judged = run.books["user_samples"] - stops["exiting"] - stops["execing"]
         if pid is not None:
-            cut = [stack for stack in run.stacks if stack["stop"] not in ("outermost", "exiting", "execing")]
-            self.assertEqual(run.books["complete"], judged, cut)
+            self.assertEqual([stack for stack in run.stacks if stack["stop"] and is_cut(stack)], [])
 
     def both_ways(self, path, command, leaf_path=None, ms="250"):
         """The program is whole when it is launched, and when it runs already."""

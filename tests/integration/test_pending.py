@@ -46,7 +46,8 @@ class Workers(PendingCase):
         """The workers that make all rows of the first file are hindered in it, for a reason that is said once;
         those of the second are made all the same."""
         first, second = self.slow("first", LONG), self.slow("second", STEPS + 1)
-        process = self.begin(self.script(first, f"{call(second, 500)}; kill $first; wait $first"))
+        process = self.begin(self.script(first, f"{call(second, 100000)} & second=$!; {self.until('made')}; "
+                                                "kill $first $second; wait $first $second"))
 
         def is_over():
             said = self.said()
@@ -54,6 +55,8 @@ class Workers(PendingCase):
 
         hinder(process, first, is_over)
         self.go()
+        self.wait_for(process, "no whole table", lambda: False in self.tables_in(self.said(), second))
+        self.go("made")
         run = self.end(process)
         self.assert_whole(run, second)
         self.assert_right(run, first)
