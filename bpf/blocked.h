@@ -312,6 +312,21 @@ int on_times_exec(void *ctx)
 	return 0;
 }
 
+/* The weight of the sample that is due of waits in @state, which is to be taken now. 0: none. */
+static __always_inline __u64 waits_take_due(struct fpl_thread_times *t, __u32 state)
+{
+	int is_blocked = state == FPL_THREAD_BLOCKED;
+	struct fpl_waits *waits = is_blocked ? &t->blocked : &t->runnable;
+	__u64 due_ns = waits->due_ns;
+
+	if (!due_ns)
+		return 0;
+	waits->due_ns = 0;
+	__sync_fetch_and_add(is_blocked ? &times.blocked.sampled_ns : &times.runnable.sampled_ns,
+			     due_ns);
+	return due_ns;
+}
+
 /* FPL_SAMPLE_* of a wait in @state. */
 static __always_inline __u32 wait_flags(const struct fpl_thread_times *t, __u32 state)
 {
@@ -325,21 +340,12 @@ static __always_inline __u32 wait_flags(const struct fpl_thread_times *t, __u32 
 static __always_inline void sample_wait(void *ctx, __u32 state)
 {
 	struct fpl_thread_times *t = times_of(bpf_get_current_task_btf());
-	int is_blocked = state == FPL_THREAD_BLOCKED;
 	struct moment moment = { .ctx = ctx, .has_weight = 1 };
-	struct fpl_waits *waits;
+	__u64 weight = t ? waits_take_due(t, state) : 0;
 	struct fpl_scratch *s;
-	__u64 weight;
 
-	if (!t)
+	if (!t || !weight)
 		return;
-	waits = is_blocked ? &t->blocked : &t->runnable;
-	weight = waits->due_ns;
-	if (!weight)
-		return;
-	waits->due_ns = 0;
-	__sync_fetch_and_add(is_blocked ? &times.blocked.sampled_ns : &times.runnable.sampled_ns,
-			     weight);
 	moment.flags = wait_flags(t, state);
 	moment.slot = slot_take();
 	s = moment.slot ? slot_scratch(moment.slot) : 0;

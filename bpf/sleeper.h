@@ -177,9 +177,6 @@ static __always_inline int is_sleeper_wanted(struct task_struct *task)
 static __always_inline __u64 times_last(struct task_struct *task, struct fpl_thread_times *t,
 					__u32 state, __u64 ns)
 {
-	struct fpl_waits *waits = state == FPL_THREAD_BLOCKED ? &t->blocked : &t->runnable;
-	__u64 due_ns;
-
 	/* one that has a CPU by now is not where it waited */
 	if (!is_sleeper_wanted(task) ||
 	    (state == FPL_THREAD_RUNNABLE && BPF_CORE_READ(task, on_cpu))) {
@@ -190,12 +187,7 @@ static __always_inline __u64 times_last(struct task_struct *task, struct fpl_thr
 		block_ended(t, ns);
 	else
 		runnable_ended(t, ns);
-	due_ns = waits->due_ns;
-	waits->due_ns = 0;
-	__sync_fetch_and_add(state == FPL_THREAD_BLOCKED ? &times.blocked.sampled_ns
-							 : &times.runnable.sampled_ns,
-			     due_ns);
-	return due_ns;
+	return waits_take_due(t, state);
 }
 
 /* Close the books of a thread that lives on. Returns whether it was sampled. */

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "cli/bcc_run.h"
 #include "cli/cli.h"
 #include "cli/verbs.h"
 #include "cli/parse.h"
@@ -58,15 +59,6 @@ struct bcc {
 /* End the process with one line and CLI_EXIT_USAGE. */
 #define refuse(state, ...) argp_failure(state, CLI_EXIT_USAGE, 0, __VA_ARGS__)
 
-static uint64_t number(const char *name, const char *arg, uint64_t min, struct argp_state *state)
-{
-	uint64_t value = 0;
-
-	if (!parse_number(arg, min, INT_MAX, &value))
-		refuse(state, "%s %s: expected a number from %u up", name, arg, (unsigned)min);
-	return value;
-}
-
 static void parse_list(const char *name, const char *arg, pid_t **list, size_t *nr,
 		       struct argp_state *state)
 {
@@ -85,7 +77,7 @@ static void parse_cpu(const char *arg, struct bcc *bcc, struct argp_state *state
 	bcc->output.cpu = -1;
 	if (!strcmp(arg, "-1")) /* every CPU, as bcc has it */
 		return;
-	bcc->output.cpu = (int)number("-C", arg, 0, state);
+	bcc->output.cpu = (int)bcc_number("-C", arg, 0, state);
 	if (cpu_list_parse(arg, &target->cpus))
 		refuse(state, "-C %s: no CPU", arg);
 }
@@ -119,13 +111,13 @@ static void parse_word(const char *arg, struct bcc *bcc, struct argp_state *stat
 {
 	if (bcc->output.seconds)
 		refuse(state, "'%s': unexpected: the duration is given twice", arg);
-	bcc->output.seconds = number("duration", arg, 1, state);
+	bcc->output.seconds = bcc_number("duration", arg, 1, state);
 }
 
 static void parse_storage(const char *name, const char *arg, struct bcc *bcc,
 			  struct argp_state *state)
 {
-	uint64_t bytes = number(name, arg, 1, state) * sizeof(struct fpl_stack);
+	uint64_t bytes = bcc_number(name, arg, 1, state) * sizeof(struct fpl_stack);
 
 	/* the larger of the two names it has in bcc, and a power of two, as maps are made */
 	if (bytes < STACK_BYTES_LEAST)
@@ -183,10 +175,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		bcc->output.kernel_only = true;
 		return 0;
 	case 'F':
-		bcc->hz = number("-F", arg, 0, state);
+		bcc->hz = bcc_number("-F", arg, 0, state);
 		return 0;
 	case 'c':
-		bcc->count = number("-c", arg, 0, state);
+		bcc->count = bcc_number("-c", arg, 0, state);
 		return 0;
 	case 'd':
 		bcc->output.delimited = true;
@@ -244,24 +236,17 @@ static int write_stacks(void *ctx, struct names *names, const struct recording *
 {
 	const struct bcc *bcc = ctx;
 	const uint64_t *lost = names->profile->books.lost;
-	uint64_t nr_lost = 0;
-	int code = 0;
+	uint64_t nr_lost;
+	int status;
 
 	bcc_profile_write(stdout, &bcc->output, recording);
-	if (fflush(stdout))
-		code = -errno;
-	if (!code && ferror(stdout))
-		code = -EIO;
-	for (size_t i = 0; i < FPL_LOST_COUNT; i++)
-		nr_lost += lost[i];
+	status = bcc_end(names, &nr_lost);
 	if (nr_lost)
 		fprintf(stderr, "WARNING: %" PRIu64 " stack traces could not be displayed.%s\n",
 			nr_lost,
 			lost[FPL_LOST_STACK_MAP_FULL] ? " Consider increasing --stack-storage-size."
 						      : "");
-	if (code)
-		fprintf(stderr, "fpless: stdout: %s\n", strerror(-code));
-	return code ? CLI_EXIT_OUTPUT : CLI_EXIT_OK;
+	return status;
 }
 
 static void cleanup_bcc(struct bcc *bcc)

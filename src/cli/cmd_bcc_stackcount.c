@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "cli/bcc_run.h"
 #include "cli/cli.h"
 #include "cli/parse.h"
 #include "cli/sampling_options.h"
@@ -46,15 +47,6 @@ struct stackcount {
 
 /* End the process with one line and CLI_EXIT_USAGE. */
 #define refuse(state, ...) argp_failure(state, CLI_EXIT_USAGE, 0, __VA_ARGS__)
-
-static uint64_t number(const char *name, const char *arg, uint64_t min, struct argp_state *state)
-{
-	uint64_t value = 0;
-
-	if (!parse_number(arg, min, INT_MAX, &value))
-		refuse(state, "%s %s: expected a number from %u up", name, arg, (unsigned)min);
-	return value;
-}
 
 /* Refuse an option that has no equivalent, and name the alternative; others are not known. */
 static error_t refuse_option(int key, const char *arg, struct argp_state *state)
@@ -232,7 +224,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		parse_cpu(arg, &tool->sampling.target, state);
 		return 0;
 	case 'D':
-		tool->sampling.duration_ms = number("-D", arg, 1, state) * 1000;
+		tool->sampling.duration_ms = bcc_number("-D", arg, 1, state) * 1000;
 		return 0;
 	case 'T':
 		tool->timestamp = true;
@@ -286,27 +278,19 @@ static int begin(void *ctx, struct fpl_err *err)
 static int write_stacks(void *ctx, struct names *names, const struct recording *recording)
 {
 	const struct stackcount *tool = ctx;
-	const uint64_t *lost = names->profile->books.lost;
 	char text[sizeof("12:34:56")] = "";
 	time_t now = time(NULL);
-	uint64_t nr_lost = 0;
+	uint64_t nr_lost;
 	struct tm wall;
-	int code = 0;
+	int status;
 
 	if (localtime_r(&now, &wall))
 		strftime(text, sizeof(text), "%H:%M:%S", &wall);
 	bcc_stackcount_write(stdout, &tool->output, tool->timestamp ? text : NULL, recording);
-	if (fflush(stdout))
-		code = -errno;
-	if (!code && ferror(stdout))
-		code = -EIO;
-	for (size_t i = 0; i < FPL_LOST_COUNT; i++)
-		nr_lost += lost[i];
+	status = bcc_end(names, &nr_lost);
 	if (nr_lost)
 		fprintf(stderr, "WARNING: %" PRIu64 " stacks were lost.\n", nr_lost);
-	if (code)
-		fprintf(stderr, "fpless: stdout: %s\n", strerror(-code));
-	return code ? CLI_EXIT_OUTPUT : CLI_EXIT_OK;
+	return status;
 }
 
 static void cleanup_tool(struct stackcount *tool)

@@ -4,16 +4,12 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "cli/cli.h"
 #include "cli/parse.h"
 #include "cli/sampling_options.h"
 #include "cli/sampling_run.h"
 #include "cli/stack_options.h"
 #include "cli/verbs.h"
-
-/* Shorter blocks are sampled one for so many ns of them. */
-#define PERIOD_NS (10 * NS_PER_MS)
 
 enum { KEY_STATE = 0x500, KEY_EXACT };
 
@@ -95,11 +91,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		state->child_inputs[0] = state->child_inputs[1] = state->child_inputs[2] = options;
 		options->own_source = "waits";
 		options->sources[0] = source_spec_blocked();
-		options->blocks = (struct engine_blocks){
-			.period_ns = PERIOD_NS,
-			.max_ns = UINT64_MAX,
-			.states = ENGINE_STATE_S | ENGINE_STATE_D,
-		};
+		options->blocks = sampling_options_waits(ENGINE_STATE_S | ENGINE_STATE_D);
 		return 0;
 	case 'm':
 		parse_us('m', arg, &options->blocks.min_ns, state);

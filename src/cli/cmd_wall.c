@@ -3,15 +3,11 @@
 #include <argp.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "cli/cli.h"
 #include "cli/sampling_options.h"
 #include "cli/sampling_run.h"
 #include "cli/stack_options.h"
 #include "cli/verbs.h"
-
-/* Shorter waits are sampled one for so many ns of them. */
-#define PERIOD_NS (10 * NS_PER_MS)
 
 static const struct argp_child children[] = { { .argp = &sampling_argp },
 					      { .argp = &stack_filter_argp },
@@ -24,11 +20,8 @@ static void init(struct sampling_options *options)
 	options->sources[0] = source_spec_cpu_clock();
 	options->sources[1] = source_spec_blocked();
 	options->nr_sources = 2;
-	options->blocks = (struct engine_blocks){
-		.period_ns = PERIOD_NS,
-		.max_ns = UINT64_MAX,
-		.states = ENGINE_STATE_S | ENGINE_STATE_D | ENGINE_STATE_STOPPED | ENGINE_STATE_R,
-	};
+	options->blocks = sampling_options_waits(ENGINE_STATE_S | ENGINE_STATE_D |
+						 ENGINE_STATE_STOPPED | ENGINE_STATE_R);
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)

@@ -711,6 +711,15 @@ const struct argp sampling_argp = {
 	.children = children,
 };
 
+struct engine_blocks sampling_options_waits(uint32_t states)
+{
+	return (struct engine_blocks){
+		.period_ns = 10 * NS_PER_MS,
+		.max_ns = UINT64_MAX,
+		.states = states,
+	};
+}
+
 void sampling_options_init(struct sampling_options *options)
 {
 	*options = (struct sampling_options){

@@ -65,6 +65,10 @@ struct sampling_options {
 	double strict_percent;
 };
 
+/* The waits that verbs sample by default: of any length, in @states (ENGINE_STATE_*), each of 10 ms
+ * or more, and of shorter ones one for so much of them. */
+struct engine_blocks sampling_options_waits(uint32_t states);
+
 /* Set the defaults. Nothing is owned yet. */
 void sampling_options_init(struct sampling_options *options);
 void sampling_options_fini(struct sampling_options *options);

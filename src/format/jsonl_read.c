@@ -195,15 +195,16 @@ static void read_event(struct reading *reading, json_object *object, struct reco
 		stack->source = (uint8_t)source;
 }
 
-static uint8_t read_state(struct reading *reading, json_object *object)
+/* The value under @name, whose text @of_key knows; @none: the member is not there. */
+static uint8_t read_keyed(struct reading *reading, json_object *object, const char *name,
+			  uint8_t (*of_key)(const char *text), uint8_t none)
 {
-	json_object *member = json_object_object_get(object, "state");
-	const char *text = json_object_get_string(member);
-	uint8_t state = text ? state_of_key(text) : RECORDING_STATE_NONE;
+	const char *text = json_object_get_string(json_object_object_get(object, name));
+	uint8_t value = text ? of_key(text) : none;
 
-	if (text && state == RECORDING_STATE_NONE)
-		reading_fail(reading, "no state is called \"%.40s\"", text);
-	return state;
+	if (text && value == none)
+		reading_fail(reading, "no %s is called \"%.40s\"", name, text);
+	return value;
 }
 
 static void read_task(struct reading *reading, json_object *object, struct recording_stack *stack)
@@ -220,20 +221,9 @@ static void read_task(struct reading *reading, json_object *object, struct recor
 	stack->key = jsonl_interned(reading, object, "key");
 	if (json_object_object_get(object, "key"))
 		stack->has |= RECORDING_HAS_KEY;
-	stack->state = read_state(reading, object);
+	stack->state = read_keyed(reading, object, "state", state_of_key, RECORDING_STATE_NONE);
 	stack->task = jsonl_number(reading, object, "process_start_ns", UINT64_MAX);
 	stack->no_user = json_object_get_boolean(json_object_object_get(object, "no_user"));
-}
-
-static uint8_t read_stop(struct reading *reading, json_object *object)
-{
-	json_object *member = json_object_object_get(object, "stop");
-	const char *text = json_object_get_string(member);
-	uint8_t stop = member ? stop_of_key(text) : RECORDING_NO_STOP;
-
-	if (member && stop == RECORDING_NO_STOP)
-		reading_fail(reading, "no stop is called \"%.40s\"", text);
-	return stop;
 }
 
 /* Add the frames under @key to the stack at hand. Returns how many they are. */
@@ -325,7 +315,7 @@ static void read_stack(struct jsonl *jsonl, json_object *object)
 	struct recording_stack stack = {
 		.count = jsonl_number(reading, object, "count", UINT64_MAX),
 		.weight = jsonl_number(reading, object, weight_key(reading->recording), UINT64_MAX),
-		.stop = read_stop(reading, object),
+		.stop = read_keyed(reading, object, "stop", stop_of_key, RECORDING_NO_STOP),
 		.elided = jsonl_number32(reading, object, "elided"),
 	};
 

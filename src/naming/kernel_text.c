@@ -27,7 +27,7 @@ static void load(struct kernel_text *text)
 			strerror(errno));
 }
 
-/* Is the program there? Then what it shares is. */
+/* Load the programs, unless that was tried before. Are they there? */
 static bool is_loaded(struct kernel_text *text)
 {
 	if (!text->tried)

@@ -251,28 +251,27 @@ static int add_runnable(struct recorder *recorder, uint32_t *ret)
 	return add_named(recorder, &frame, &name, ret);
 }
 
-/* All but the first @nr_own of its kernel frames. */
+/* Add the user frames, the kernel's but the first @nr_own, and those of the other walk. */
 static int add_frames(struct recorder *recorder, const struct profile_stack *stack, size_t nr_own)
 {
-	bool runnable = has_runnable(stack);
-	size_t nr_walked = (size_t)stack->nr_user + stack->nr_kernel;
-	size_t nr = nr_walked + stack->nr_fp;
+	const uint64_t *kernel = stack->frames + stack->nr_user;
+	const uint64_t *fp = kernel + stack->nr_kernel;
 	uint32_t *to;
 	int err = 0;
 
-	if (vector_reserve(&recorder->frames, nr + 1))
+	/* one more: of waiting to run */
+	if (vector_reserve(&recorder->frames,
+			   (size_t)stack->nr_user + stack->nr_kernel + stack->nr_fp + 1))
 		return -ENOMEM;
 	to = recorder->frames.list;
-	for (size_t i = 0; !err && i <= nr; i++) {
-		bool kernel = i >= stack->nr_user && i < nr_walked;
-
-		if (runnable && i == stack->nr_user)
-			err = add_runnable(recorder, to++);
-		if (err || i == nr || (kernel && i < stack->nr_user + nr_own))
-			continue;
-		err = kernel ? add_kernel(recorder, stack->frames[i], i - stack->nr_user, to++)
-			     : add_user(recorder, stack, stack->frames[i], to++);
-	}
+	for (size_t i = 0; !err && i < stack->nr_user; i++)
+		err = add_user(recorder, stack, stack->frames[i], to++);
+	if (!err && has_runnable(stack))
+		err = add_runnable(recorder, to++);
+	for (size_t i = nr_own; !err && i < stack->nr_kernel; i++)
+		err = add_kernel(recorder, kernel[i], i, to++);
+	for (size_t i = 0; !err && i < stack->nr_fp; i++)
+		err = add_user(recorder, stack, fp[i], to++);
 	return err;
 }
 

@@ -6,62 +6,7 @@
 
 #include "base/cleanup.h"
 #include "format/bcc_stackcount.h"
-
-static uint32_t add_frame(struct recording *recording, const char *name, uint64_t address,
-			  enum recording_kind kind)
-{
-	struct recording_function function = { 0 };
-	struct recording_line line = { 0 };
-	struct recording_frame frame = {
-		.address = address,
-		.start = RECORDING_NO_ADDRESS,
-		.kind = (uint8_t)kind,
-		.nr_lines = name ? 1 : 0,
-	};
-	uint32_t ret;
-
-	if (name) {
-		assert_int_equal(recording_add_text(recording, name, &function.name), 0);
-		assert_int_equal(recording_add_function(recording, &function, &line.function), 0);
-	}
-	assert_int_equal(recording_add_frame(recording, &frame, &line, &ret), 0);
-	return ret;
-}
-
-static void add_stack(struct recording *recording, const char *comm, uint32_t pid, uint64_t count,
-		      const uint32_t *frames, uint16_t nr_user, uint16_t nr_kernel)
-{
-	struct recording_stack stack = {
-		.count = count,
-		.nr_user = nr_user,
-		.nr_kernel = nr_kernel,
-		.has = RECORDING_HAS_COMM | RECORDING_HAS_PID,
-		.pid = pid,
-	};
-
-	assert_int_equal(recording_add_text(recording, comm, &stack.comm), 0);
-	assert_int_equal(recording_add_stack(recording, &stack, frames, NULL), 0);
-}
-
-static void fill(struct recording *recording)
-{
-	assert_int_equal(recording_init(recording), 0);
-
-	const uint32_t leaf = add_frame(recording, "leaf", 0x10, RECORDING_USER);
-	const uint32_t leaf2 = add_frame(recording, "leaf", 0x14, RECORDING_USER);
-	const uint32_t main_frame = add_frame(recording, "main", 0x20, RECORDING_USER);
-	const uint32_t unknown = add_frame(recording, NULL, 0x30, RECORDING_USER);
-	const uint32_t read = add_frame(recording, "vfs_read", 0x1000, RECORDING_KERNEL);
-	const uint32_t entry = add_frame(recording, "entry", 0x2000, RECORDING_KERNEL);
-	const uint32_t nameless = add_frame(recording, NULL, 0x3000, RECORDING_KERNEL);
-
-	add_stack(recording, "cat", 7, 3, (uint32_t[]){ leaf, main_frame, read, entry }, 2, 2);
-	add_stack(recording, "cat", 7, 2, (uint32_t[]){ leaf2, main_frame, read, entry }, 2, 2);
-	add_stack(recording, "cat", 8, 4, (uint32_t[]){ leaf2, main_frame, read, entry }, 2, 2);
-	add_stack(recording, "a;\x1b b", 9, 1, (uint32_t[]){ unknown }, 1, 0);
-	add_stack(recording, "kworker", 2, 1, (uint32_t[]){ nameless }, 0, 1);
-	add_stack(recording, "gone", 3, 1, NULL, 0, 0);
-}
+#include "tests/support/bcc_stacks.h"
 
 static void assert_written(const struct recording *recording, const char *what,
 			   const struct bcc_stackcount *options, const char *time,
@@ -125,7 +70,7 @@ static void stacks_are_printed_as_bcc_prints_them(void **state)
 	CLEANUP(recording_fini) struct recording recording = { 0 };
 
 	(void)state;
-	fill(&recording);
+	bcc_stacks_fill(&recording);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		assert_written(&recording, cases[i].what, &cases[i].options, cases[i].time,
 			       cases[i].text);
@@ -156,12 +101,12 @@ static void stacks_of_the_kernel_alone_are_one_of_all_processes(void **state)
 	assert_int_equal(recording_init(&recording), 0);
 
 	const uint32_t frames[] = {
-		add_frame(&recording, "vfs_read", 0x1000, RECORDING_KERNEL),
-		add_frame(&recording, "entry", 0x2000, RECORDING_KERNEL),
+		bcc_stacks_frame(&recording, "vfs_read", 0x1000, RECORDING_KERNEL),
+		bcc_stacks_frame(&recording, "entry", 0x2000, RECORDING_KERNEL),
 	};
 
-	add_stack(&recording, "cat", 7, 4, frames, 0, 2);
-	add_stack(&recording, "cat", 8, 3, frames, 0, 2);
+	bcc_stacks_add(&recording, "cat", 7, 4, frames, 0, 2);
+	bcc_stacks_add(&recording, "cat", 8, 3, frames, 0, 2);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		assert_written(&recording, cases[i].what, &cases[i].options, NULL, cases[i].text);
 }

@@ -115,10 +115,12 @@ class Colors {
 		const vary = hash(model.name(fn)) % 16 / 15;
 		if (kind === KIND_LABEL)
 			return this.shade(0.012, 260, vary);
-		if (this.mode === "name")
-			return this.shade(0.11, 25 + 70 * vary, hash(model.name(fn) + "/") % 16 / 15);
-		if (this.mode === "state") // as flamegraph.pl draws time off the CPU
-			return found & OFF_CPU ? this.shade(0.09, kind === KIND_KERNEL ? 195 : 225 + 40 * vary, hash(model.name(fn) + "/") % 16 / 15) : this.shade(0.11, 25 + 70 * vary, hash(model.name(fn) + "/") % 16 / 15);
+		if (this.mode === "name" || this.mode === "state") {
+			const light = hash(model.name(fn) + "/") % 16 / 15;
+			if (this.mode === "state" && found & OFF_CPU) // as flamegraph.pl draws time off the CPU
+				return this.shade(0.09, kind === KIND_KERNEL ? 195 : 225 + 40 * vary, light);
+			return this.shade(0.11, 25 + 70 * vary, light);
+		}
 		if (this.mode === "found") {
 			if (kind === KIND_KERNEL || !(found & 15))
 				return this.shade(0.01, 260, vary);
