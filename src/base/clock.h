@@ -7,6 +7,7 @@
 
 #define NS_PER_S  1000000000ull
 #define NS_PER_MS 1000000ull
+#define NS_PER_US 1000ull
 
 /* Time of @clock (clock_gettime(2)), ns; 0: the clock is gone, as that of a process that has ended.
  */

@@ -1,18 +1,52 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The part that the tools of bcc share. */
+/* The part that tools of bcc share: options that several of them have, the run, and its end. */
 #pragma once
 
 #include <argp.h>
 #include <stdint.h>
 
+#include "cli/sampling_options.h"
+#include "format/bcc.h"
+
 struct names;
 
-/* @arg, of the option @name, as a number from @min to INT_MAX. Another one ends the process with
- * CLI_EXIT_USAGE. */
-uint64_t bcc_number(const char *name, const char *arg, uint64_t min, struct argp_state *state);
+/* The input of the argp of a verb that uses bcc_parse() begins with it. */
+struct bcc_run {
+	struct sampling_options sampling;
+	struct bcc_output output;
+};
+
+/* Keys of options without a letter; those of a verb begin behind them. */
+enum {
+	BCC_KEY_STACK_STORAGE = 0x100,
+	BCC_KEY_EBPF,
+	BCC_KEY_OWN,
+};
+
+/* @arg as a number from @min to @max. Another one ends the process with CLI_EXIT_USAGE. */
+uint64_t bcc_number(const char *name, const char *arg, uint64_t min, uint64_t max,
+		    struct argp_state *state);
+
+/* Threads by @arg, numbers separated by commas, in the place of those that were given before. */
+void bcc_parse_tids(const char *name, const char *arg, struct bcc_run *run,
+		    struct argp_state *state);
+
+/* Room for as many stacks as @arg says, if that is more than what was asked for before. */
+void bcc_parse_storage(const char *name, const char *arg, struct bcc_run *run,
+		       struct argp_state *state);
 
 /*
- * The stacks are written: flush stdout, and add up in @ret_lost how many samples were lost. Returns
+ * Parse -p, -U, -K, -d, -f, -h, --stack-storage-size and the duration; check them at the end.
+ * Returns as a parser of argp does; an invalid one ends the process with CLI_EXIT_USAGE.
+ */
+error_t bcc_parse(int key, char *arg, struct bcc_run *run, struct argp_state *state);
+
+/*
+ * Flush what was written to stdout, and write how many samples were lost to @nr_lost. Returns
  * CLI_EXIT_OK, or CLI_EXIT_OUTPUT after a line to stderr.
  */
-int bcc_end(const struct names *names, uint64_t *ret_lost);
+int bcc_end(const struct names *names, uint64_t *nr_lost);
+
+/* Run it, as the verb with @argp, whose input is @run. Frees what @run owns. Returns an enum
+ * cli_exit. */
+int bcc_run_main(int argc, char **argv, const struct argp *argp, struct bcc_run *run);

@@ -224,7 +224,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		parse_cpu(arg, &tool->sampling.target, state);
 		return 0;
 	case 'D':
-		tool->sampling.duration_ms = bcc_number("-D", arg, 1, state) * 1000;
+		tool->sampling.duration_ms = bcc_number("-D", arg, 1, INT_MAX, state) * 1000;
 		return 0;
 	case 'T':
 		tool->timestamp = true;

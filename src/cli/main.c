@@ -21,10 +21,10 @@ static void print_help(FILE *to)
 	      "\n",
 	      to);
 	for (size_t i = 0; i < cli_verbs_nr; i++)
-		fprintf(to, "  %-11s %s\n", cli_verbs[i].name, cli_verbs[i].text);
+		fprintf(to, "  %-14s %s\n", cli_verbs[i].name, cli_verbs[i].text);
 	fputs("\n"
-	      "  help VERB   the options of a verb, as fpless VERB --help\n"
-	      "  --version   the version\n"
+	      "  help VERB      the options of a verb, as fpless VERB --help\n"
+	      "  --version      the version\n"
 	      "\n"
 	      "Typical first steps:\n"
 	      "\n"
@@ -68,10 +68,9 @@ static void on_broken_pipe(int signal_number)
 static const struct {
 	const char *name, *verb;
 } bcc_names[] = {
-	{ "profile", "bcc-profile" },
-	{ "profile-bpfcc", "bcc-profile" },
-	{ "stackcount", "bcc-stackcount" },
-	{ "stackcount-bpfcc", "bcc-stackcount" },
+	{ "profile", "bcc-profile" },	    { "profile-bpfcc", "bcc-profile" },
+	{ "offcputime", "bcc-offcputime" }, { "offcputime-bpfcc", "bcc-offcputime" },
+	{ "stackcount", "bcc-stackcount" }, { "stackcount-bpfcc", "bcc-stackcount" },
 };
 
 /* The verb that the program is when called by @path, "fpless-NAME" or as of bcc; NULL: none. */

@@ -12,6 +12,8 @@ const struct cli_verb cli_verbs[] = {
 #undef X
 		{ "bcc-profile", "sample with the options and the output of bcc's profile",
 		  cmd_bcc_profile, &bcc_profile_argp, true },
+	{ "bcc-offcputime", "show waits with the options and the output of bcc's offcputime",
+	  cmd_bcc_offcputime, &bcc_offcputime_argp, false },
 	{ "bcc-stackcount", "count stacks with the options and the output of bcc's stackcount",
 	  cmd_bcc_stackcount, &bcc_stackcount_argp, true },
 };

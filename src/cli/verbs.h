@@ -31,6 +31,7 @@
 #define X(name, text) extern const struct argp name##_argp;
 CLI_VERB_LIST(X)
 X(bcc_profile, "")
+X(bcc_offcputime, "")
 X(bcc_stackcount, "")
 #undef X
 /* clang-format on */

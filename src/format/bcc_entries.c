@@ -34,7 +34,8 @@ static int by_shown(const void *a, const void *b)
 	return order ? order : (x->pid > y->pid) - (x->pid < y->pid);
 }
 
-void bcc_entries_merge(struct bcc_entries *entries)
+/* Make entries that read the same one; they end up sorted by text. */
+static void merge(struct bcc_entries *entries)
 {
 	size_t nr = 0;
 
@@ -48,6 +49,23 @@ void bcc_entries_merge(struct bcc_entries *entries)
 		} else {
 			entries->list[nr++] = *entry;
 		}
+	}
+	entries->nr = nr;
+}
+
+void bcc_entries_merge(struct bcc_entries *entries, uint64_t unit)
+{
+	size_t nr = 0;
+
+	merge(entries);
+	for (size_t i = 0; i < entries->nr; i++) {
+		struct bcc_entry entry = entries->list[i];
+
+		entry.shown /= unit;
+		if (entry.shown)
+			entries->list[nr++] = entry;
+		else
+			free(entry.text);
 	}
 	entries->nr = nr;
 	qsort(entries->list, nr, sizeof(*entries->list), by_shown);

@@ -12,7 +12,7 @@
 struct bcc_entry {
 	uint64_t shown;
 	char *text;   /* owned */
-	uint32_t pid; /* tells apart what reads the same; 0: all processes are one */
+	uint32_t pid; /* or a thread's: tells apart what reads the same; 0: all are one */
 };
 
 struct bcc_entries {
@@ -22,8 +22,11 @@ struct bcc_entries {
 
 void bcc_entries_fini(struct bcc_entries *entries);
 
-/* Make entries that read the same one, and sort them ascending by number, ties by text. */
-void bcc_entries_merge(struct bcc_entries *entries);
+/*
+ * Make entries that read the same one, and sort them ascending by number, ties by text. The numbers
+ * are added up first, then made multiples of @unit; less than one @unit is not shown.
+ */
+void bcc_entries_merge(struct bcc_entries *entries, uint64_t unit);
 
 /* Write @text without what a terminal would obey, or what would break a folded line. */
 void bcc_put_safe(FILE *to, const char *text);

@@ -107,7 +107,7 @@ void bcc_stackcount_write(FILE *to, const struct bcc_stackcount *options, const 
 	for (; entries.nr < recording->nr_stacks; entries.nr++)
 		entries.list[entries.nr] =
 			entry_of(options, &measure, recording, &recording->stacks[entries.nr]);
-	bcc_entries_merge(&entries);
+	bcc_entries_merge(&entries, 1);
 	if (!options->folded)
 		putc('\n', to);
 	if (time)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "format/bcc_profile.h"
+#include "format/bcc.h"
 
 #include <inttypes.h>
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "format/bcc_entries.h"
 #include "view/measure.h"
 
@@ -16,14 +17,8 @@ static void put_list(FILE *to, const pid_t *list, size_t nr)
 	putc(']', to);
 }
 
-void bcc_profile_head(FILE *to, const struct bcc_profile *options)
+static void put_targets(FILE *to, const struct bcc_output *options)
 {
-	if (options->folded)
-		return;
-	if (options->period)
-		fprintf(to, "Sampling at every %" PRIu64 " events of ", options->period);
-	else
-		fprintf(to, "Sampling at %" PRIu64 " Hertz of ", options->hz);
 	if (options->nr_pids) {
 		fputs("PID ", to);
 		put_list(to, options->pids, options->nr_pids);
@@ -31,12 +26,28 @@ void bcc_profile_head(FILE *to, const struct bcc_profile *options)
 		fputs("TID ", to);
 		put_list(to, options->tids, options->nr_tids);
 	} else {
-		fputs("all threads", to);
+		fprintf(to, "%s threads",
+			options->user_threads	  ? "user"
+			: options->kernel_threads ? "kernel"
+						  : "all");
 	}
 	fprintf(to, " by %s stack",
 		options->user_only     ? "user"
 		: options->kernel_only ? "kernel"
 				       : "user + kernel");
+}
+
+void bcc_head(FILE *to, const struct bcc_output *options)
+{
+	if (options->folded)
+		return;
+	if (options->tool == BCC_OFFCPUTIME)
+		fputs("Tracing off-CPU time (us) of ", to);
+	else if (options->period)
+		fprintf(to, "Sampling at every %" PRIu64 " events of ", options->period);
+	else
+		fprintf(to, "Sampling at %" PRIu64 " Hertz of ", options->hz);
+	put_targets(to, options);
 	if (options->cpu >= 0)
 		fprintf(to, " on CPU#%d", options->cpu);
 	if (options->seconds)
@@ -46,9 +57,9 @@ void bcc_profile_head(FILE *to, const struct bcc_profile *options)
 }
 
 /* Frame @i of @stack, with @before and @after around it. */
-static void put_frame(FILE *to, const struct bcc_profile *options,
-		      const struct recording *recording, const struct recording_stack *stack,
-		      size_t i, const char *before, const char *after)
+static void put_frame(FILE *to, const struct bcc_output *options, const struct recording *recording,
+		      const struct recording_stack *stack, size_t i, const char *before,
+		      const char *after)
 {
 	const struct recording_frame *frame = recording_frame_at(recording, stack, i);
 
@@ -59,13 +70,13 @@ static void put_frame(FILE *to, const struct bcc_profile *options,
 	fputs(after, to);
 }
 
-static bool is_delimited(const struct bcc_profile *options, const struct recording_stack *stack)
+static bool is_delimited(const struct bcc_output *options, const struct recording_stack *stack)
 {
 	return options->delimited && stack->nr_user && stack->nr_kernel;
 }
 
 /* comm;root;...;leaf, the kernel last. */
-static void put_folded(FILE *to, const struct bcc_profile *options,
+static void put_folded(FILE *to, const struct bcc_output *options,
 		       const struct recording *recording, const struct recording_stack *stack)
 {
 	bcc_put_safe(to, recording_string(recording, stack->comm));
@@ -77,9 +88,15 @@ static void put_folded(FILE *to, const struct bcc_profile *options,
 		put_frame(to, options, recording, stack, i, ";", "");
 }
 
+/* The number that bcc calls a stack's pid. */
+static uint32_t task_of(const struct recording_stack *stack)
+{
+	return stack->has & RECORDING_HAS_TID ? stack->tid : stack->pid;
+}
+
 /* A line per frame, leaf and kernel first. */
-static void put_lines(FILE *to, const struct bcc_profile *options,
-		      const struct recording *recording, const struct recording_stack *stack)
+static void put_lines(FILE *to, const struct bcc_output *options, const struct recording *recording,
+		      const struct recording_stack *stack)
 {
 	for (size_t i = 0; i < stack->nr_kernel; i++)
 		put_frame(to, options, recording, stack, stack->nr_user + i, "    ", "\n");
@@ -89,10 +106,10 @@ static void put_lines(FILE *to, const struct bcc_profile *options,
 		put_frame(to, options, recording, stack, i, "    ", "\n");
 	fprintf(to, "    %-16s ", "-");
 	bcc_put_safe(to, recording_string(recording, stack->comm));
-	fprintf(to, " (%u)\n", stack->pid);
+	fprintf(to, " (%u)\n", task_of(stack));
 }
 
-static void add(struct bcc_entries *entries, const struct bcc_profile *options,
+static void add(struct bcc_entries *entries, const struct bcc_output *options,
 		const struct measure *measure, const struct recording *recording,
 		const struct recording_stack *stack)
 {
@@ -100,7 +117,8 @@ static void add(struct bcc_entries *entries, const struct bcc_profile *options,
 	size_t size = 0;
 	FILE *to;
 
-	*entry = (struct bcc_entry){ .shown = measure_stack(measure, stack), .pid = stack->pid };
+	*entry =
+		(struct bcc_entry){ .shown = measure_stack(measure, stack), .pid = task_of(stack) };
 	to = must_memstream(&entry->text, &size);
 	if (options->folded)
 		put_folded(to, options, recording, stack);
@@ -109,8 +127,12 @@ static void add(struct bcc_entries *entries, const struct bcc_profile *options,
 	must_memstream_close(to);
 }
 
-void bcc_profile_write(FILE *to, const struct bcc_profile *options,
-		       const struct recording *recording)
+static bool is_wanted(const struct bcc_output *options, const struct recording_stack *stack)
+{
+	return stack->no_user ? !options->user_threads : !options->kernel_threads;
+}
+
+void bcc_write(FILE *to, const struct bcc_output *options, const struct recording *recording)
 {
 	CLEANUP(bcc_entries_fini) struct bcc_entries entries = { 0 };
 	struct measure measure;
@@ -118,8 +140,9 @@ void bcc_profile_write(FILE *to, const struct bcc_profile *options,
 	measure_init(recording, &measure);
 	entries.list = must_calloc(recording->nr_stacks, sizeof(*entries.list));
 	for (size_t i = 0; i < recording->nr_stacks; i++)
-		add(&entries, options, &measure, recording, &recording->stacks[i]);
-	bcc_entries_merge(&entries);
+		if (is_wanted(options, &recording->stacks[i]))
+			add(&entries, options, &measure, recording, &recording->stacks[i]);
+	bcc_entries_merge(&entries, options->tool == BCC_OFFCPUTIME ? NS_PER_US : 1);
 	if (!options->folded)
 		putc('\n', to);
 	for (size_t i = 0; i < entries.nr; i++)

@@ -5,14 +5,14 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "format/bcc_profile.h"
+#include "format/bcc.h"
 #include "tests/support/bcc_stacks.h"
 
 static void stacks_are_printed_as_bcc_prints_them(void **state)
 {
 	static const struct {
 		const char *what;
-		struct bcc_profile options;
+		struct bcc_output options;
 		const char *text;
 	} cases[] = {
 		{ "text",
@@ -60,10 +60,83 @@ static void stacks_are_printed_as_bcc_prints_them(void **state)
 		FILE *to = open_memstream(&text, &size);
 
 		assert_non_null(to);
-		bcc_profile_write(to, &cases[i].options, &recording);
+		bcc_write(to, &cases[i].options, &recording);
 		assert_int_equal(fclose(to), 0);
 		if (strcmp(text, cases[i].text) != 0)
 			fail_msg("%s:\n%s", cases[i].what, text);
+	}
+}
+
+static void add_wait(struct recording *recording, const char *comm, uint32_t pid, uint32_t tid,
+		     uint64_t ns, const uint32_t *frames, uint16_t nr_user, uint16_t nr_kernel)
+{
+	struct recording_stack stack = {
+		.count = 1,
+		.weight = ns,
+		.nr_user = nr_user,
+		.nr_kernel = nr_kernel,
+		.has = RECORDING_HAS_COMM | RECORDING_HAS_PID | RECORDING_HAS_TID,
+		.no_user = !nr_user,
+		.pid = pid,
+		.tid = tid,
+	};
+
+	assert_int_equal(recording_add_text(recording, comm, &stack.comm), 0);
+	assert_int_equal(recording_add_stack(recording, &stack, frames, NULL), 0);
+}
+
+/* Two waits of one thread that read the same, one of another thread, one of less than 1 us, and one
+ * of a kernel thread. */
+static void fill_waits(struct recording *recording)
+{
+	assert_int_equal(recording_init(recording), 0);
+	assert_int_equal(recording_add_text(recording, "blocked", &recording->weight_type), 0);
+	assert_int_equal(recording_add_text(recording, "nanoseconds", &recording->weight_unit), 0);
+
+	const uint32_t read = bcc_stacks_frame(recording, "read", 0x10, RECORDING_USER);
+	const uint32_t read2 = bcc_stacks_frame(recording, "read", 0x14, RECORDING_USER);
+	const uint32_t kernel = bcc_stacks_frame(recording, "schedule", 0x1000, RECORDING_KERNEL);
+
+	add_wait(recording, "cat", 7, 71, 1700, (uint32_t[]){ read, kernel }, 1, 1);
+	add_wait(recording, "cat", 7, 71, 400, (uint32_t[]){ read2, kernel }, 1, 1);
+	add_wait(recording, "cat", 7, 72, 5000000, (uint32_t[]){ read, kernel }, 1, 1);
+	add_wait(recording, "sh", 9, 9, 999, (uint32_t[]){ read }, 1, 0);
+	add_wait(recording, "kworker", 2, 2, 1000, (uint32_t[]){ kernel }, 0, 1);
+}
+
+static void waits_are_microseconds_by_thread(void **state)
+{
+	static const struct {
+		struct bcc_output options;
+		const char *text;
+	} cases[] = {
+		{ { .tool = BCC_OFFCPUTIME, .delimited = true },
+		  "\n"
+		  "    schedule\n    -                kworker (2)\n        1\n\n"
+		  "    schedule\n    --\n    read\n    -                cat (71)\n        2\n\n"
+		  "    schedule\n    --\n    read\n    -                cat (72)\n        5000\n\n" },
+		{ { .tool = BCC_OFFCPUTIME,
+		    .folded = true,
+		    .delimited = true,
+		    .user_threads = true },
+		  "cat;read;-;schedule 2\n"
+		  "cat;read;-;schedule 5000\n" },
+		{ { .tool = BCC_OFFCPUTIME, .folded = true, .kernel_threads = true },
+		  "kworker;schedule 1\n" },
+	};
+	CLEANUP(recording_fini) struct recording recording = { 0 };
+
+	(void)state;
+	fill_waits(&recording);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		AUTO_FREE char *text = NULL;
+		size_t size = 0;
+		FILE *to = open_memstream(&text, &size);
+
+		assert_non_null(to);
+		bcc_write(to, &cases[i].options, &recording);
+		assert_int_equal(fclose(to), 0);
+		assert_string_equal(text, cases[i].text);
 	}
 }
 
@@ -71,7 +144,7 @@ static void head_names_the_sampled_targets(void **state)
 {
 	static const pid_t pids[] = { 1, 22 };
 	static const struct {
-		struct bcc_profile options;
+		struct bcc_output options;
 		const char *text;
 	} cases[] = {
 		{ { .hz = 49, .cpu = -1 },
@@ -88,6 +161,12 @@ static void head_names_the_sampled_targets(void **state)
 		  "Sampling at every 1000000 events of TID [1] by kernel stack on CPU#0... "
 		  "Hit Ctrl-C to end.\n" },
 		{ { .hz = 49, .cpu = -1, .folded = true }, "" },
+		{ { .tool = BCC_OFFCPUTIME, .cpu = -1, .user_threads = true },
+		  "Tracing off-CPU time (us) of user threads by user + kernel stack... Hit Ctrl-C "
+		  "to end.\n" },
+		{ { .tool = BCC_OFFCPUTIME, .cpu = -1, .tids = pids, .nr_tids = 2, .seconds = 3 },
+		  "Tracing off-CPU time (us) of TID [1, 22] by user + kernel stack for 3 secs.\n" },
+		{ { .tool = BCC_OFFCPUTIME, .cpu = -1, .folded = true }, "" },
 	};
 
 	(void)state;
@@ -97,7 +176,7 @@ static void head_names_the_sampled_targets(void **state)
 		FILE *to = open_memstream(&text, &size);
 
 		assert_non_null(to);
-		bcc_profile_head(to, &cases[i].options);
+		bcc_head(to, &cases[i].options);
 		assert_int_equal(fclose(to), 0);
 		assert_string_equal(text, cases[i].text);
 	}
@@ -107,6 +186,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stacks_are_printed_as_bcc_prints_them),
+		cmocka_unit_test(waits_are_microseconds_by_thread),
 		cmocka_unit_test(head_names_the_sampled_targets),
 	};
 

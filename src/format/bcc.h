@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Output as of tools of bcc. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "recording/recording.h"
+
+enum bcc_tool { BCC_PROFILE, BCC_OFFCPUTIME };
+
+struct bcc_output {
+	enum bcc_tool tool;
+	bool folded, delimited, annotate, user_only, kernel_only;
+	bool user_threads, kernel_threads; /* only these, of BCC_OFFCPUTIME; not both */
+	uint64_t hz;			   /* of BCC_PROFILE */
+	uint64_t period;		   /* events; 0: it was given as hz */
+	uint64_t seconds;		   /* 0: until Ctrl-C */
+	int cpu;			   /* -1: all */
+	const pid_t *pids;		   /* borrowed [nr_pids], or else */
+	size_t nr_pids;
+	const pid_t *tids; /* borrowed [nr_tids]; none: all threads */
+	size_t nr_tids;
+};
+
+/* Write the text before the first sample. Nothing when folded. */
+void bcc_head(FILE *to, const struct bcc_output *options);
+
+/*
+ * Write the stacks, ascending by count, ties by text; of BCC_OFFCPUTIME by microseconds, less than
+ * one of which is not shown. Those of one process that read the same are one; of one thread, where
+ * @recording has the threads.
+ */
+void bcc_write(FILE *to, const struct bcc_output *options, const struct recording *recording);
