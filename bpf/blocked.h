@@ -131,14 +131,21 @@ static __always_inline void times_close(struct fpl_thread_times *t)
 	__sync_fetch_and_add(&times.threads, 1);
 }
 
+/* A wait of @ns is over of which no sample is to be taken. */
+static __always_inline void wait_unwanted(struct fpl_waits *waits, __u64 ns)
+{
+	waits->nr++;
+	waits->unwanted_ns += ns;
+}
+
 /* A wait of @ns is over: is a sample due when the thread runs? */
 static __always_inline void wait_ended(struct fpl_waits *waits, __u64 ns, int is_wanted)
 {
-	waits->nr++;
 	if (!is_wanted || ns < config.block_min_ns || ns > config.block_max_ns) {
-		waits->unwanted_ns += ns;
+		wait_unwanted(waits, ns);
 		return;
 	}
+	waits->nr++;
 	if (ns >= config.block_ns) {
 		waits->due_ns += ns;
 		return;
@@ -274,7 +281,10 @@ int BPF_PROG(on_wakeup, struct task_struct *task)
 		return 0;
 	if (t->state == FPL_THREAD_UNKNOWN)
 		t->sleep = STATE_INTERRUPTIBLE; /* it slept when the run began, nothing tells how */
-	block_ended(t, times_add(t, FPL_TIME_BLOCKED, bpf_ktime_get_ns()));
+	if (config.flags & FPL_CONFIG_WAKERS)
+		wait_unwanted(&t->blocked, times_add(t, FPL_TIME_BLOCKED, bpf_ktime_get_ns()));
+	else
+		block_ended(t, times_add(t, FPL_TIME_BLOCKED, bpf_ktime_get_ns()));
 	t->state = FPL_THREAD_RUNNABLE;
 	return 0;
 }

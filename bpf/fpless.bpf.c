@@ -18,6 +18,7 @@
 #include "bpf/sample.h"
 #include "bpf/sleeper.h"
 #include "bpf/slot.h"
+#include "bpf/waker.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 

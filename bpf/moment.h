@@ -24,7 +24,10 @@ struct moment {
 	__u32 slot;			/* memory and counters that are its own: slot.h */
 	__u32 has_weight; /* its weight and its objects are in the slot: fpl_scratch.given */
 	__u32 flags;	  /* FPL_SAMPLE_* of a wait */
-	__u64 now_ns;	  /* 0: the clock has not been read */
+	/* The thread that the current one wakes up: the name of it is the sample's key, and the
+	 * current one need not be of the targets; NULL: it wakes none up. */
+	struct task_struct *wakee;
+	__u64 now_ns; /* 0: the clock has not been read */
 };
 
 /* Weight of a sample of each source: written by userspace while the gate is closed. */

@@ -154,6 +154,33 @@ static __always_inline int is_wanted_mode(int in_kernel)
 	return !(config.flags & unwanted);
 }
 
+/* Append the name of @task to the sample's words, as its key. Returns the number of its words. */
+static __noinline __u32 task_key(struct task_struct *task, struct fpl_scratch *s)
+{
+	__u64 at = (__u32)s->sample.nr_user + s->sample.nr_kernel + s->sample.nr_fp;
+	__u64 *key;
+
+	LOOKUP_OPAQUE(at);
+	if (at > FPL_FRAMES_MAX - FPL_KEY_MAX)
+		return 0;
+	key = s->frames + at;
+	for (__u32 i = 0; i < FPL_KEY_MAX; i++)
+		key[i] = 0;
+	bpf_probe_read_kernel(key, sizeof(task->comm), &task->comm);
+	return FPL_KEY_MAX;
+}
+
+/* Append the key that the moment asks for. Returns the number of its words. */
+static __always_inline __u32 sample_key(const struct moment *moment, struct fpl_scratch *s,
+					struct fpl_counters *count)
+{
+	if (moment->wakee)
+		return task_key(moment->wakee, s);
+	if (moment->event && moment->event->key.kind != FPL_FIELD_NONE)
+		return event_key(moment->ctx, moment->event, s, count);
+	return 0;
+}
+
 /* Returns whether it was one of the targets. */
 static __always_inline int sample_take(struct moment *moment, struct fpl_counters *count)
 {
@@ -174,18 +201,19 @@ static __always_inline int sample_take(struct moment *moment, struct fpl_counter
 	__u64 start_ns = start_of(task);
 	struct fpl_recent *recent = recent_find(s, task, pid_tgid >> 32, start_ns);
 
-	if ((!recent && !is_active(task, pid_tgid >> 32, start_ns)) ||
-	    !is_wanted(task, (__u32)pid_tgid)) {
+	int is_target = recent || is_active(task, pid_tgid >> 32, start_ns);
+
+	if (!moment->wakee && (!is_target || !is_wanted(task, (__u32)pid_tgid))) {
 		count->filtered++;
 		return 0;
 	}
 
 	int in_kernel = !moment->interrupted || arch_is_kernel(moment->interrupted->regs.cs);
 	int has_user = !(task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER));
-	int want_user = has_user && (config.flags & FPL_CONFIG_USER);
+	int want_user = has_user && is_target && (config.flags & FPL_CONFIG_USER);
 	int want_kernel = in_kernel && (config.flags & FPL_CONFIG_KERNEL);
 
-	if (!is_wanted_mode(in_kernel) || (!want_user && !want_kernel)) {
+	if (!moment->wakee && (!is_wanted_mode(in_kernel) || (!want_user && !want_kernel))) {
 		count->filtered++;
 		return 0;
 	}
@@ -210,8 +238,7 @@ static __always_inline int sample_take(struct moment *moment, struct fpl_counter
 		flags |= s->walk.flags;
 	}
 	s->sample.flags = (__u8)(flags | moment->flags);
-	if (moment->event && moment->event->key.kind != FPL_FIELD_NONE)
-		s->sample.nr_key = event_key(moment->ctx, moment->event, s, count);
+	s->sample.nr_key = sample_key(moment, s, count);
 	count->frames += (__u32)s->sample.nr_user + s->sample.nr_kernel;
 	sample_end(moment, task, s, count, result);
 	if (want_user)

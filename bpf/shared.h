@@ -8,7 +8,7 @@
 
 #include <linux/types.h>
 
-#define FPL_SHARED_VERSION 13u
+#define FPL_SHARED_VERSION 14u
 
 /* Limits that size a map value or bound a loop. Limits that a user may change are options. */
 #define FPL_DEPTH_MAX	     2048u /* user frames of a stack that are kept: --max-depth in all */
@@ -509,6 +509,7 @@ struct fpl_life {
 #define FPL_CONFIG_NO_USER_MODE	  8192u
 #define FPL_CONFIG_NO_KERNEL_MODE 16384u
 
+#define FPL_CONFIG_WAKERS 65536u /* a wait's sample is of the thread that ended it */
 #define FPL_CONFIG_STACKS 32768u /* sample each thread once, at the end, but those on a CPU */
 
 enum fpl_unwind {
@@ -522,16 +523,18 @@ struct fpl_config {
 	__u64 block_ns; /* of waits: one this long is sampled; of shorter ones one for so many ns,
 			   below 2^31. 0: each is */
 	__u64 block_min_ns, block_max_ns; /* waits that are wanted */
-	__u32 flags;			  /* FPL_CONFIG_* */
-	__u32 unwind;			  /* enum fpl_unwind */
-	__u32 max_depth;		  /* user frames kept, 1..FPL_DEPTH_MAX */
-	__u32 snapshot_bytes;  /* bytes of stack copied, at most FPL_SNAPSHOT_MAX, and at most
-				  FPL_SNAPSHOT_BLIND if its end is not known; 0: no snapshots */
-	__u32 record_every;    /* send every n-th kernel walk as FPL_RECORD_WALK, with
-				  snapshot_bytes of stack; 0: none */
-	__u32 wakeup_bytes;    /* fill of the ring that wakes its reader; life records and snapshots
-				  always wake it, other records never: read the ring a few times a
-				  second */
+	__u64 preempt_off;    /* with FPL_CONFIG_WAKERS: where a CPU has its preempt_count, from its
+				 struct rq on */
+	__u32 flags;	      /* FPL_CONFIG_* */
+	__u32 unwind;	      /* enum fpl_unwind */
+	__u32 max_depth;      /* user frames kept, 1..FPL_DEPTH_MAX */
+	__u32 snapshot_bytes; /* bytes of stack copied, at most FPL_SNAPSHOT_MAX, and at most
+				 FPL_SNAPSHOT_BLIND if its end is not known; 0: no snapshots */
+	__u32 record_every;   /* send every n-th kernel walk as FPL_RECORD_WALK, with
+				 snapshot_bytes of stack; 0: none */
+	__u32 wakeup_bytes;   /* fill of the ring that wakes its reader; life records and snapshots
+				 always wake it, other records never: read the ring a few times a
+				 second */
 	__u32 nr_stack_groups; /* entries of `stacks`: a power of two */
 	__u32 fp_depth;	       /* limit of frames of the kernel's frame-pointer walk, at most
 				  FPL_FP_DEPTH_MAX */
@@ -544,7 +547,7 @@ struct fpl_config {
 			     preemption off use slot 1;   3: uprobes claim slot 1 or 2 */
 	__u32 block_states; /* in one of these: the kernel's task_struct.__state, FPL_STATE_* */
 };
-_Static_assert(sizeof(struct fpl_config) == 104, "fpl_config is map ABI");
+_Static_assert(sizeof(struct fpl_config) == 112, "fpl_config is map ABI");
 
 /* Constants that a program has in its code where preemption is to be switched off and on. */
 #define FPL_PREEMPTION_OFF 0x66706c5f6f6666ull

@@ -177,9 +177,10 @@ static __always_inline int is_sleeper_wanted(struct task_struct *task)
 static __always_inline __u64 times_last(struct task_struct *task, struct fpl_thread_times *t,
 					__u32 state, __u64 ns)
 {
-	/* one that has a CPU by now is not where it waited */
+	/* one that has a CPU by now is not where it waited; one that sleeps has no waker yet */
 	if (!is_sleeper_wanted(task) ||
-	    (state == FPL_THREAD_RUNNABLE && BPF_CORE_READ(task, on_cpu))) {
+	    (state == FPL_THREAD_RUNNABLE && BPF_CORE_READ(task, on_cpu)) ||
+	    (state == FPL_THREAD_BLOCKED && (config.flags & FPL_CONFIG_WAKERS))) {
 		times_unended(state, ns);
 		return 0;
 	}

@@ -75,8 +75,23 @@ struct thread_struct {
 	__u64 fsbase;
 } KERNEL_TYPE;
 
+struct rq;
+
+struct cfs_rq {
+	union {
+		struct rq *rq;
+	};
+} KERNEL_TYPE;
+
+struct sched_entity {
+	union {
+		struct cfs_rq *cfs_rq;
+	};
+} KERNEL_TYPE;
+
 struct task_struct {
 	struct thread_struct thread;
+	struct sched_entity se;
 	unsigned int __state;
 	unsigned int flags;
 	__u8 on_cpu; /* 0 or 1; an int before 7.x, of which this is the lowest byte */

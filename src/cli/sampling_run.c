@@ -71,7 +71,8 @@ static void say_nothing_shown(const struct profile *profile, const struct sampli
 				       "there were none");
 	else if (profile->is_wall)
 		fpl_log(FPL_LOG_ERROR, "no samples: the target ended too soon");
-	else if (options->sources[0].class == SOURCE_BLOCKED)
+	else if (options->sources[0].class == SOURCE_BLOCKED ||
+		 options->sources[0].class == SOURCE_WAKER)
 		fpl_log(FPL_LOG_ERROR,
 			"no samples: no thread of the target waited, or too briefly");
 	else if (profile_source_is_clock(source))

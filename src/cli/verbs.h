@@ -13,6 +13,7 @@
 	X(profile, "sample on-CPU stacks")                                               \
 	X(offcpu, "show where threads wait, and for how long")                           \
 	X(wall, "show where the time of threads goes, on a CPU and off")                 \
+	X(wakeup, "show who ends the waits of threads, and how long those were")         \
 	X(stack, "print the stack of each thread, without stopping it")                  \
 	X(record, "sample into a recording, for report, script and diff")                \
 	X(top, "show the hottest functions while they run")                              \

@@ -143,6 +143,12 @@ static void configure(struct fpless_bpf *skel, const struct engine_options *opti
 	if (host->pid_ns == HOST_NS_OTHER)
 		config.pid_ns = host->pid_ns_inum;
 	config.flags |= filter_flags(options);
+	for (size_t i = 0; i < nr_sources; i++) {
+		if (sources[i].sampler != SAMPLER_WAKING)
+			continue;
+		config.flags |= FPL_CONFIG_WAKERS;
+		config.preempt_off = (uint64_t)sources[i].preempt_off;
+	}
 	memcpy((void *)(uintptr_t)&skel->rodata->config, &config, sizeof(config));
 	/* the period of an event with a record is counted by the program, not by the kernel */
 	for (size_t i = 0; i < nr_sources; i++)

@@ -30,6 +30,8 @@ static struct bpf_program *program_of(const struct fpless_bpf *skel, enum sample
 		return skel->progs.sample_switch;
 	case SAMPLER_SWITCH_KPROBE:
 		return skel->progs.sample_switch_kprobe;
+	case SAMPLER_WAKING:
+		return skel->progs.sample_waking;
 	default:
 		return NULL;
 	}
@@ -50,7 +52,7 @@ static bool has_uprobes(const struct source *sources, size_t nr)
 
 static bool has_times(const struct source *sources, size_t nr)
 {
-	return is_needed(SAMPLER_SWITCH, sources, nr) ||
+	return is_needed(SAMPLER_SWITCH, sources, nr) || is_needed(SAMPLER_WAKING, sources, nr) ||
 	       is_needed(SAMPLER_SWITCH_KPROBE, sources, nr);
 }
 

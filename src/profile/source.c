@@ -11,7 +11,7 @@ static const struct source_ops *const kinds[] = {
 	[SOURCE_CLOCK] = &source_perf_ops,    [SOURCE_SOFTWARE] = &source_perf_ops,
 	[SOURCE_HARDWARE] = &source_perf_ops, [SOURCE_TRACEPOINT] = &source_tracepoint_ops,
 	[SOURCE_PROBE] = &source_probe_ops,   [SOURCE_BLOCKED] = &source_blocked_ops,
-	[SOURCE_HEAP] = &source_heap_ops,
+	[SOURCE_HEAP] = &source_heap_ops,     [SOURCE_WAKER] = &source_waker_ops,
 };
 
 /* Are the CPUs that are to be sampled online? */

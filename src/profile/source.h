@@ -45,6 +45,7 @@ enum sampler {
 	SAMPLER_ALLOC,	       /* at the return of functions that allocate */
 	SAMPLER_SWITCH,	       /* at the end of a switch between threads */
 	SAMPLER_SWITCH_KPROBE, /* likewise, in kernels without a tracepoint there */
+	SAMPLER_WAKING,	       /* where a thread wakes another one up */
 	SAMPLER_COUNT
 };
 
@@ -63,7 +64,8 @@ struct source {
 	/* Borrowed, before it is attached: of SAMPLER_ALLOC the programs of samplers_alloc_fd() and
 	 * samplers_free_fd(). */
 	int alloc_fd, free_fd;
-	void *own; /* of its kind */
+	int64_t preempt_off; /* of SAMPLER_WAKING: as in struct fpl_config */
+	void *own;	     /* of its kind */
 };
 
 /*

@@ -16,5 +16,8 @@ extern const struct source_ops source_probe_ops;
 /* Switches between threads: a sample is of the block that the thread comes from. */
 extern const struct source_ops source_blocked_ops;
 
+/* Wakeups: a sample is of the thread that ends another one's block. */
+extern const struct source_ops source_waker_ops;
+
 /* The functions of programs that allocate and free memory. */
 extern const struct source_ops source_heap_ops;

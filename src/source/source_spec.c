@@ -73,6 +73,11 @@ struct source_spec source_spec_blocked(void)
 	return (struct source_spec){ .name = "blocked", .class = SOURCE_BLOCKED };
 }
 
+struct source_spec source_spec_waker(void)
+{
+	return (struct source_spec){ .name = "wakeups", .class = SOURCE_WAKER };
+}
+
 struct source_spec source_spec_of(const struct source_word *word)
 {
 	struct source_spec spec = {

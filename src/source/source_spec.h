@@ -18,6 +18,7 @@ enum source_class {
 	SOURCE_TRACEPOINT, /* places in the kernel, CATEGORY:NAME; their records have fields */
 	SOURCE_PROBE,	   /* places in programs or the kernel; arguments and results are fields */
 	SOURCE_BLOCKED,	   /* threads that run again; samples weigh the nanoseconds they slept */
+	SOURCE_WAKER,	   /* threads that wake others up; samples weigh what those had slept */
 	SOURCE_HEAP,	   /* allocations of programs, sampled by their bytes: no word of -e */
 };
 
@@ -75,6 +76,8 @@ static inline const char *source_event(const struct source_spec *spec)
 
 /* Blocked time; no word of -e names it. */
 struct source_spec source_spec_blocked(void);
+/* The same time, by who ended it. */
+struct source_spec source_spec_waker(void);
 
 struct source_spec source_spec_of(const struct source_word *word);
 

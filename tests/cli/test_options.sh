@@ -9,7 +9,7 @@ fpless=$1
 # Help and version.
 expect 0 '' --help
 says '^Usage: fpless VERB'
-for verb in profile offcpu wall record top heap compare report script tables verify events doctor; do
+for verb in profile offcpu wall wakeup record top heap compare report script tables verify events doctor; do
 	says "^  $verb "
 done
 expect 0 '' --version
@@ -353,4 +353,16 @@ refused '-e: this verb samples the time of threads: fpless profile takes it' wal
 refused '-c: this verb samples the time of threads: fpless profile takes it' wall -c 5
 refused '--filter: this verb samples the time of threads: fpless profile takes it' wall --filter x
 refused '-F 0: expected' wall -F 0
+
+# wakeup
+expect 0 '' wakeup --help
+for option in -m -M --state --exact -p -t -a -d --by; do
+	says "(^|[ ,])$option([ =,[]|\$)"
+done
+refused '-e: this verb samples wakeups: fpless profile takes it' wakeup -e cs
+refused '--comm: not of wakeups' wakeup --comm x -a
+refused '--cgroup: not of wakeups' wakeup --cgroup / -a
+refused '--state R: not of wakeups' wakeup --state S,R -a
+refused '--by x: expected comm' wakeup --by x -a
+refused '-M: below -m: no wait is both' wakeup -m 20 -M 10
 exit $failed

@@ -28,8 +28,9 @@ def sums(stacks, key="weight"):
     return found
 
 
-def book_faults(run):
-    """The ns of the threads close exactly, and the stacks weigh what the kernel side says it sampled."""
+def book_faults(run, of_wakers=False):
+    """The ns of the threads close exactly, and the stacks weigh what the kernel side says it sampled. A waker's stack
+    has no state: what it weighs is another thread's blocked time."""
     times, faults = run.stats["times"], []
     for state, prefix, rest in (("blocked", "", ("asleep",)),
                                 ("runnable", "runnable_", ("runnable_unended", "runnable_unborn"))):
@@ -37,7 +38,8 @@ def book_faults(run):
         right = sum(times[prefix + name] for name in ("sampled", "unwanted", "carried")) + sum(times[name] for name in rest)
         if left != right:
             faults.append(f"{state} + its first carry: {left}, not {right}: {times}")
-        weight = sum(stack["weight"] for stack in run.stacks if stack["state"] == state)
+        weight = sum(stack["weight"] for stack in run.stacks
+                     if ("blocked" if of_wakers else stack["state"]) == state)
         if not run.stats["filtered"] and not sum(run.stats["lost"].values()) and weight != times[prefix + "sampled"]:
             faults.append(f"the stacks weigh {weight}, {state}: {times}")
     if times["threads_without"]:

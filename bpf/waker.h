@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Wakers as a source: a sample is of the thread that ends another one's wait, and weighs that wait.
+ * Which waits are sampled is decided as in blocked.h, by the thread that waited and before a frame
+ * is walked. An interrupt that ends a wait is named as such: the thread that it interrupted has
+ * nothing to do with it.
+ */
+#pragma once
+
+#include "bpf/vmlinux_min.h"
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "bpf/blocked.h"
+#include "bpf/sample.h"
+#include "bpf/sleeper.h"
+
+/* Bits of preempt_count, include/linux/preempt.h. Those of interrupts, and of those that cannot be
+ * masked, have other places since 7.x: they lie above 16 in all of them, but for bit 31. */
+#define COUNT_SOFTIRQ 0x100u /* one is served */
+#define COUNT_IRQ     0x7fff0000u
+
+/* It ends a wait: a thread, an interrupt served late, an interrupt, or one of them. */
+enum waker { WAKER_THREAD, WAKER_SOFTIRQ, WAKER_IRQ, WAKER_UNTOLD };
+
+/* The kernel has the count in a variable of the CPU, which no program may name; but each thread's
+ * queue is in another one, whose distance is known (profile/source_waker.c). */
+static __always_inline enum waker waker_now(void)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u64 rq = (__u64)BPF_CORE_READ(task, se.cfs_rq, rq);
+	__u32 count;
+
+	if (!rq || bpf_probe_read_kernel(&count, sizeof(count), (void *)(rq + config.preempt_off)))
+		return WAKER_UNTOLD;
+	return count & COUNT_IRQ ? WAKER_IRQ : count & COUNT_SOFTIRQ ? WAKER_SOFTIRQ : WAKER_THREAD;
+}
+
+/* Count a sample without a stack: that of the thread that was interrupted tells nothing. */
+static __noinline void waker_name(struct task_struct *wakee, struct fpl_scratch *s, __u32 waker)
+{
+	static const char names[][16] = { "", "[softirq]", "[irq]", "[untold]" };
+	struct fpl_counters *count = bpf_map_lookup_elem(&counters, &s->slot);
+
+	if (!count)
+		return;
+	count->fired++;
+	sample_clear(s, s->slot, 0, 0, 0);
+	s->sample.header.time_ns = bpf_ktime_get_ns();
+	s->sample.weight = s->given.weight;
+	__builtin_memcpy(s->sample.comm, names[waker & 3], sizeof(s->sample.comm));
+	s->sample.flags = FPL_SAMPLE_KERNEL | FPL_SAMPLE_KTHREAD;
+	s->sample.nr_key = task_key(wakee, s);
+	sample_count(s, count);
+}
+
+/* The wait is over whose sample is due. */
+static __always_inline void waker_sample(void *ctx, struct task_struct *wakee,
+					 struct fpl_waits *waits)
+{
+	struct moment moment = { .ctx = ctx, .has_weight = 1, .wakee = wakee };
+	struct fpl_scratch *s;
+	enum waker waker;
+
+	moment.slot = slot_take();
+	s = moment.slot ? slot_scratch(moment.slot) : 0;
+	__sync_fetch_and_add(&times.blocked.sampled_ns, waits->due_ns);
+	if (s) {
+		s->given.weight = waits->due_ns;
+		s->given.objects = 0; /* it is no allocation */
+	}
+	waits->due_ns = 0;
+	if (!s)
+		return;
+	waker = waker_now();
+	s->slot = moment.slot;
+	if (waker == WAKER_THREAD)
+		sample_at(&moment);
+	else
+		waker_name(wakee, s, waker);
+	slot_give_back(moment.slot);
+}
+
+/*
+ * A thread is about to wake another one up, whose lock it holds, with interrupts off. This is where
+ * the wait ends: the kernel tells of the wakeup later, maybe on another CPU. One that comes while
+ * the other thread is still falling asleep is told of by sched_wakeup alone: its wait, which took
+ * no time, is unwanted.
+ */
+SEC("tp_btf/sched_waking")
+int BPF_PROG(sample_waking, struct task_struct *task)
+{
+	struct fpl_thread_times *t;
+	__u64 ns;
+
+	if (!gate_is_open())
+		return 0;
+	t = times_of(task);
+	if (!t || (t->state != FPL_THREAD_BLOCKED &&
+		   (t->state != FPL_THREAD_UNKNOWN || BPF_CORE_READ(task, on_cpu))))
+		return 0;
+	if (t->state == FPL_THREAD_UNKNOWN)
+		t->sleep = STATE_INTERRUPTIBLE; /* it slept when the run began, nothing tells how */
+	ns = times_add(t, FPL_TIME_BLOCKED, bpf_ktime_get_ns());
+	t->state = FPL_THREAD_RUNNABLE;
+	if (!is_sleeper_wanted(task)) {
+		wait_unwanted(&t->blocked, ns);
+		return 0;
+	}
+	block_ended(t, ns);
+	if (t->blocked.due_ns)
+		waker_sample(ctx, task, &t->blocked);
+	return 0;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fpless wakeup: who ends the waits of threads. */
+#include <argp.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "cli/cli.h"
+#include "cli/parse.h"
+#include "cli/sampling_options.h"
+#include "cli/sampling_run.h"
+#include "cli/stack_options.h"
+#include "cli/verbs.h"
+#include "cli/wait_options.h"
+
+/* The label with the name of the thread that was woken up. */
+#define WAKEE "wakee"
+
+static const struct argp_child children[] = { { .argp = &wait_argp },
+					      { .argp = &sampling_argp },
+					      { .argp = &event_argp },
+					      { .argp = &stack_filter_argp },
+					      { 0 } };
+
+/* End the process with one line and CLI_EXIT_USAGE. */
+#define refuse(state, ...) argp_failure(state, CLI_EXIT_USAGE, 0, __VA_ARGS__)
+
+/* Stacks are told apart by who was woken up, if --by says nothing else. */
+static void choose_labels(struct output_options *output, struct argp_state *state)
+{
+	if (output->by_field && strcmp(output->by_field, WAKEE) != 0)
+		output_options_refuse_fields(output, state);
+	if (!output->by_field)
+		output->by_field = must_strdup(WAKEE);
+	if (!output->by)
+		output->by = PROFILE_BY_COMM | PROFILE_BY_KEY;
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct sampling_options *options = state->input;
+
+	(void)arg;
+	switch (key) {
+	case ARGP_KEY_INIT:
+		for (size_t i = 0; children[i].argp; i++)
+			state->child_inputs[i] = options;
+		options->own_source = "wakeups";
+		options->sources[0] = source_spec_waker();
+		options->idle = true; /* a CPU's idle thread wakes up others, too */
+		return 0;
+	case ARGP_KEY_END:
+		if (options->target.comm)
+			refuse(state, "--comm: not of wakeups: it would judge the waker's name");
+		if (options->target.cgroup)
+			refuse(state,
+			       "--cgroup: not of wakeups: the kernel judges the waker's alone");
+		if (options->blocks.states & ENGINE_STATE_R)
+			refuse(state, "--state R: not of wakeups: no thread ends a wait for a CPU");
+		choose_labels(&options->output, state);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+const struct argp wakeup_argp = {
+	.parser = parse_option,
+	.children = children,
+	.args_doc = "[SECONDS] [[--] COMMAND [ARG...]]",
+	.doc = "Show who ends the waits of threads: the stack of each waker, weighed by the time that the threads it wakes up have waited.\v"
+	       "A wait that an interrupt ends is [irq]'s or [softirq]'s, never that of the thread that was interrupted. Without -f and -o the functions and stacks that ended the longest waits are printed.\n\n"
+	       "Exit status: 0 ok, 1 usage, 2 cannot run here, 3 target gone or no samples, 4 --strict, 6 output could not be written; otherwise COMMAND's.",
+};
+
+int cmd_wakeup(int argc, char **argv)
+{
+	CLEANUP(sampling_options_fini) struct sampling_options options;
+
+	sampling_options_init(&options);
+	return sampling_main(argc, argv, &wakeup_argp, &options, &options,
+			     &(struct sampling_verb){ 0 });
+}

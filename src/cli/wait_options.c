@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/wait_options.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "cli/cli.h"
+#include "cli/parse.h"
+#include "cli/sampling_options.h"
+#include "cli/verbs.h"
+
+enum { KEY_STATE = 0x500, KEY_EXACT };
+
+static const struct argp_option options_list[] = {
+	FIRST_HEADING("Which waits:"),
+	{ "min-block-time", 'm', "US", 0, "Only waits of this many microseconds or more", 0 },
+	{ "max-block-time", 'M', "US", 0, "Only waits of this many microseconds or less", 0 },
+	{ "state", KEY_STATE, "S|D|T|R|all", 0,
+	  "Only waits in these states, separated by commas: S, that a signal ends; D, that none does, as for a disk; T, stopped; all: these three; R, runnable: for a CPU (default: S,D)",
+	  0 },
+	{ "exact", KEY_EXACT, NULL, 0,
+	  "Take a stack of every wait (default: of each of 10 ms or more; of shorter ones a stack for each 10 ms of them)",
+	  0 },
+	{ 0 }
+};
+
+/* End the process with one line and CLI_EXIT_USAGE. */
+#define refuse(state, ...) argp_failure(state, CLI_EXIT_USAGE, 0, __VA_ARGS__)
+
+static void parse_us(char key, const char *arg, uint64_t *ret_ns, struct argp_state *state)
+{
+	uint64_t us = 0;
+
+	if (!parse_number(arg, 0, 86400000000, &us))
+		refuse(state, "-%c %s: expected microseconds, at most a day", key, arg);
+	*ret_ns = us * 1000;
+}
+
+/* Add the states of the word @word [@len]. Returns whether it is one. */
+static bool add_states(const char *word, size_t len, uint32_t *states)
+{
+	static const struct {
+		const char *word;
+		uint32_t states;
+	} words[] = {
+		{ "S", ENGINE_STATE_S },
+		{ "D", ENGINE_STATE_D },
+		{ "T", ENGINE_STATE_STOPPED },
+		{ "R", ENGINE_STATE_R },
+		{ "all", ENGINE_STATE_S | ENGINE_STATE_D | ENGINE_STATE_STOPPED },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+		if (strlen(words[i].word) != len || strncmp(word, words[i].word, len) != 0)
+			continue;
+		*states |= words[i].states;
+		return true;
+	}
+	return false;
+}
+
+static void parse_states(const char *arg, struct engine_blocks *blocks, struct argp_state *state)
+{
+	const char *word = arg;
+
+	blocks->states = 0;
+	for (;;) {
+		size_t len = strcspn(word, ",");
+
+		if (!add_states(word, len, &blocks->states))
+			refuse(state, "--state %s: expected S, D, T, R or all, separated by commas",
+			       arg);
+		if (!word[len])
+			return;
+		word += len + 1;
+	}
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct sampling_options *options = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		options->blocks = sampling_options_waits(ENGINE_STATE_S | ENGINE_STATE_D);
+		return 0;
+	case 'm':
+		parse_us('m', arg, &options->blocks.min_ns, state);
+		return 0;
+	case 'M':
+		parse_us('M', arg, &options->blocks.max_ns, state);
+		return 0;
+	case KEY_STATE:
+		parse_states(arg, &options->blocks, state);
+		return 0;
+	case KEY_EXACT:
+		options->blocks.period_ns = 0;
+		return 0;
+	case ARGP_KEY_END:
+		if (options->blocks.max_ns < options->blocks.min_ns)
+			refuse(state, "-M: below -m: no wait is both");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+const struct argp wait_argp = { .options = options_list, .parser = parse_option };
