@@ -31,12 +31,12 @@ class Wakeup(RootCase):
         return run, waits.own(run.stdout.decode()), sums
 
     def assert_ended_by(self, wakers, names, own, sums, run, error_ns=0):
-        """The waits of @names, which were ended by @wakers alone."""
-        # the waker is walked before the kernel goes on with the wakeup: that time is the waiting thread's, too
-        error_ns += run.stats["bpf_ns"]
+        """The waits of @names, which were ended by @wakers alone. @error_ns: of each of them."""
         mine = waits.Own(*map(sum, zip(*(own[name] for name in names))))
         weight = sum(sums[name] for name in wakers)
-        self.assertEqual(waits.weight_faults("+".join(names), mine, weight, run.stats["times"], error_ns), [])
+        cpu_ns = waits.cpu_ns(run.stdout.decode())
+        self.assertEqual(waits.waker_faults("+".join(names), mine, weight, run.stats["times"], cpu_ns,
+                                            error_ns * len(names)), [])
 
     def test_timers_are_no_thread_s(self):
         run, own, sums = self.wakeup("1000", "wait_20ms", "wait_1ms", "wait_not", "wait_yield")
@@ -65,11 +65,10 @@ class Wakeup(RootCase):
 
     def test_waits_of_other_lengths_are_unwanted(self):
         run, own, sums = self.wakeup("600", "wait_20ms", "wait_50us", options=("--exact", "-m", "10000"))
-        # not less than what one of them waited; a wait of the other one may grow as long on a busy machine
-        mine = own["wait_20ms"]
-        self.assertGreaterEqual(sum(sums[name] for name in INTERRUPTS), mine.clock_ns - mine.cpu_ns - mine.delay_ns
-                                - waits.slack_ns(mine, run.stats["times"]) - run.stats["bpf_ns"])
-        self.assertGreater(run.stats["times"]["unwanted"], 0)
+        # a wait of the other one may grow as long on a busy machine, but not all of them
+        self.assertGreater(sum(stack["count"] for stack in run.stacks if waker(stack) in INTERRUPTS), 0)
+        self.assertGreaterEqual(min(stack["weight"] / stack["count"] for stack in run.stacks), 10_000_000)
+        self.assertGreaterEqual(run.stats["times"]["unwanted"], 50_000)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,11 @@ def own(text):
             if len(words) == 5 and words[0].startswith("wait_")}
 
 
+def cpu_ns(text):
+    """The CPU time of all of its threads, by the kernel's count."""
+    return next(int(line.split()[1]) for line in text.splitlines() if line.startswith("cpu "))
+
+
 def function(stack):
     """The function that waits: the innermost one of the fixture's; None: another place."""
     return next((frame["symbol"] for frame in stack["user"]
@@ -61,3 +66,19 @@ def weight_faults(name, mine, weight, times, error_ns=0):
     bound = slack_ns(mine, times) + error_ns
     return [] if abs(weight - blocked) <= bound else \
         [f"{name}: {weight} ns, it measured {blocked}, bound {bound}: {mine}, {times}"]
+
+
+def waker_faults(name, mine, weight, times, all_cpu_ns, error_ns=0):
+    """What wakers weigh, between two bounds that hold on any machine.
+
+    A wait ends at its waker; the thread's run delay begins where it is put into a queue. What lies between is in neither:
+    the walk, and the interrupt by which another CPU is told, long where a hypervisor sends it. So a thread's own sum is
+    an upper bound alone. For the lower one all is taken off that the kernel side took for runnable, and what it took for
+    time on a CPU while the kernel counted none: a hypervisor's steal, which is in the clock of a thread and in no other
+    count of it. Both are of all threads of the run: the bound is tightest for those that wait by turns, taken together."""
+    own_ns = mine.clock_ns - mine.cpu_ns
+    stolen = max(times["on_cpu"] - all_cpu_ns, 0)
+    slack = slack_ns(mine, times) + error_ns
+    least, most = own_ns - times["runnable"] - stolen - slack, own_ns - mine.delay_ns + slack
+    return [] if least <= weight <= most else \
+        [f"{name}: {weight} ns, not from {least} to {most}: stolen {stolen}, slack {slack}: {mine}, {times}"]
