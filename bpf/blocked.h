@@ -68,8 +68,9 @@ static __always_inline void waits_begin(struct fpl_waits *waits)
 	waits->first_carry_ns = waits->carry_ns;
 }
 
-/* Begin the books of @task. @state: what it does now; runnable: it is new. */
-static __always_inline void times_make(struct task_struct *task, __u32 state)
+/* Begin the books of @task. @state: what it does now; runnable: it is new. Returns whether they
+ * were begun: not where the kernel has no memory, or makes those of another thread on this CPU. */
+static __always_inline int times_make(struct task_struct *task, __u32 state)
 {
 	struct fpl_thread_times *t;
 	struct fpl_thread_times fresh = {
@@ -82,10 +83,8 @@ static __always_inline void times_make(struct task_struct *task, __u32 state)
 	waits_begin(&fresh.blocked);
 	waits_begin(&fresh.runnable);
 	t = bpf_task_storage_get(&thread_times, task, &fresh, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (t)
-		__sync_fetch_and_add(&times.begun, 1);
-	else
-		__sync_fetch_and_add(&times.threads_without, 1);
+	__sync_fetch_and_add(t ? &times.begun : &times.threads_without, 1);
+	return t != NULL;
 }
 
 /* The thread has been in a state until @now_ns: add that to @kind. */
@@ -322,18 +321,24 @@ int on_times_exec(void *ctx)
 	return 0;
 }
 
+/* @ns more of waits in @state were sampled. */
+static __always_inline void times_add_sampled(__u32 state, __u64 ns)
+{
+	if (state == FPL_THREAD_BLOCKED)
+		__sync_fetch_and_add(&times.blocked.sampled_ns, ns);
+	else
+		__sync_fetch_and_add(&times.runnable.sampled_ns, ns);
+}
+
 /* The weight of the sample that is due of waits in @state, which is to be taken now. 0: none. */
 static __always_inline __u64 waits_take_due(struct fpl_thread_times *t, __u32 state)
 {
-	int is_blocked = state == FPL_THREAD_BLOCKED;
-	struct fpl_waits *waits = is_blocked ? &t->blocked : &t->runnable;
+	struct fpl_waits *waits = state == FPL_THREAD_BLOCKED ? &t->blocked : &t->runnable;
 	__u64 due_ns = waits->due_ns;
 
-	if (!due_ns)
-		return 0;
 	waits->due_ns = 0;
-	__sync_fetch_and_add(is_blocked ? &times.blocked.sampled_ns : &times.runnable.sampled_ns,
-			     due_ns);
+	if (due_ns)
+		times_add_sampled(state, due_ns);
 	return due_ns;
 }
 

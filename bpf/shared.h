@@ -706,7 +706,14 @@ struct fpl_times {
 	__u64 ns[FPL_TIME_COUNT];
 	struct fpl_wait_sums blocked, runnable;
 	__u64 begun, threads;  /* threads whose books were begun, and closed */
-	__u64 threads_without; /* the kernel had no memory for their books */
+	__u64 threads_without; /* their books could not be begun */
+};
+
+/* What the iterator over all threads does with their books. */
+enum fpl_times_pass {
+	FPL_TIMES_BEGIN,
+	FPL_TIMES_BEGIN_AGAIN, /* of those that were left out: their parent had no books yet, or it failed */
+	FPL_TIMES_CLOSE,
 };
 
 /* Value of the hash maps `targets`, by tgid, and `threads`, by tid. */

@@ -17,8 +17,8 @@
 #include "bpf/sample.h"
 #include "bpf/snapshot.h"
 
-/* The iterator closes books; else it begins them. Written by userspace before it reads it. */
-__u32 times_are_over;
+/* What the iterator does, an enum fpl_times_pass. Written by userspace before it reads it. */
+__u32 times_pass;
 /* Pages of stack that are copied: nothing tells where the stack ends. */
 #define SLEEPER_PAGES (FPL_SNAPSHOT_MAX / FPL_STACK_PAGE)
 
@@ -125,19 +125,20 @@ static __always_inline int sleeper_regs(struct task_struct *task, struct fpl_scr
 	return s->sample.stop == FPL_STOP_NO_TABLE;
 }
 
-/* Sample the wait that the thread is in. @flags: FPL_SAMPLE_* of its state. */
-static __noinline void sleeper_sample(struct task_struct *task, __u64 weight, __u32 flags)
+/*
+ * Sample the wait that the thread is in. @flags: FPL_SAMPLE_* of its state. Returns 0; or non-zero:
+ * it has run meanwhile, so what was read is not the stack of its wait, and no sample is taken.
+ */
+static __noinline long sleeper_sample(struct task_struct *task, __u64 weight, __u32 flags)
 {
 	__u32 slot = SLOT_FIRST_OF_TASKS;
 	struct fpl_scratch *s = slot_scratch(slot);
 	struct fpl_counters *count = bpf_map_lookup_elem(&counters, &slot);
 	__u64 switches = switches_of(task);
-	long size;
+	long size, sent;
 
 	if (!s || !count)
-		return;
-	count->fired++;
-	count->entered += flags != 0;
+		return -1;
 	sample_clear(s, slot, 0, BPF_CORE_READ(task, group_leader, start_boottime),
 		     (__u64)tgid_of(task) << 32 | tid_of(task));
 	s->sample.header.time_ns = times_end_ns;
@@ -151,14 +152,23 @@ static __noinline void sleeper_sample(struct task_struct *task, __u64 weight, __
 	}
 	if (s->sample.nr_kernel > FPL_KERNEL_DEPTH_MAX)
 		s->sample.nr_kernel = 0;
+	sent = switches != -1ull && sleeper_regs(task, s) && !sleeper_send(task, s, switches);
+	if (!sent && (switches == -1ull || switches_of(task) != switches)) {
+		if (!(config.flags & FPL_CONFIG_STACKS))
+			return -1;
+		s->sample.nr_kernel = 0; /* each thread is shown, if without a stack */
+	}
+	count->fired++;
+	count->entered += flags != 0;
 	count->frames += s->sample.nr_kernel;
-	if (switches != -1ull && sleeper_regs(task, s) && !sleeper_send(task, s, switches)) {
+	if (sent) {
 		count->snapshots++;
-		return;
+		return 0;
 	}
 	if (s->sample.stop == FPL_STOP_NO_TABLE)
 		s->sample.stop = FPL_STOP_NO_USER_REGS;
 	sample_count(s, count);
+	return 0;
 }
 
 /* Does the thread pass the filters of is_wanted()? One by name is judged when the stack arrives. */
@@ -178,8 +188,7 @@ static __always_inline __u64 times_last(struct task_struct *task, struct fpl_thr
 					__u32 state, __u64 ns)
 {
 	/* one that has a CPU by now is not where it waited; one that sleeps has no waker yet */
-	if (!is_sleeper_wanted(task) ||
-	    (state == FPL_THREAD_RUNNABLE && BPF_CORE_READ(task, on_cpu)) ||
+	if (!is_sleeper_wanted(task) || BPF_CORE_READ(task, on_cpu) ||
 	    (state == FPL_THREAD_BLOCKED && (config.flags & FPL_CONFIG_WAKERS))) {
 		times_unended(state, ns);
 		return 0;
@@ -213,8 +222,11 @@ static __always_inline int times_take(struct task_struct *task, struct fpl_threa
 		flags = wait_flags(t, state);
 	}
 	times_close(t);
-	if (due_ns)
-		sleeper_sample(task, due_ns, flags);
+	if (due_ns && sleeper_sample(task, due_ns, flags)) {
+		times_add_sampled(state, -due_ns);
+		times_unended(state, due_ns);
+		due_ns = 0;
+	}
 	return due_ns != 0;
 }
 
@@ -229,14 +241,16 @@ int each_thread(struct bpf_iter__task *ctx)
 
 	if (!task)
 		return 0;
-	if (times_are_over) {
+	if (times_pass == FPL_TIMES_CLOSE) {
 		t = times_of(task);
 		if (t && times_take(task, t))
 			bpf_seq_write(ctx->meta->seq, &one, sizeof(one));
 		return 0;
 	}
 	if (BPF_CORE_READ(task, pid) &&
-	    is_active_target(tgid_of(task), BPF_CORE_READ(task, group_leader, start_boottime)))
-		times_make(task, FPL_THREAD_UNKNOWN);
+	    is_active_target(tgid_of(task), BPF_CORE_READ(task, group_leader, start_boottime)) &&
+	    !times_of(task) && times_make(task, FPL_THREAD_UNKNOWN) &&
+	    times_pass == FPL_TIMES_BEGIN_AGAIN && times.threads_without)
+		__sync_fetch_and_add(&times.threads_without, -1);
 	return 0;
 }

@@ -15,7 +15,7 @@ struct fpless_bpf;
 
 /*
  * Begin the books of all threads of the targets. From the gate's opening on, others begin with the
- * thread. Errors: -EOPNOTSUPP. Cost: 0.3 us for each thread of the machine.
+ * thread. Errors: -EOPNOTSUPP. Cost: 0.4 us for each thread of the machine.
  */
 FPL_MUST_CHECK int thread_times_begin(const struct fpless_bpf *skel, struct fpl_err *err);
 

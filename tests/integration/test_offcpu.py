@@ -95,6 +95,15 @@ class Offcpu(RootCase):
         self.assertIn("wait_20ms", waits.sums(run.stacks))
         self.assertGreater(run.stats["times"]["threads"], 13)
 
+    def test_threads_that_run_again_before_they_are_visited(self):
+        """The run ends while they sleep. Their wait is over when their stacks could be read: it has none."""
+        for _ in range(4):
+            self.start("sh", "-c", "while :; do sleep 0.0003; done")
+        for _ in range(8):
+            run = self.profile("--ring-memory", "256M", "-a", "--exact", "-d", "300ms", verb="offcpu")
+            self.assertEqual(waits.book_faults(run), [])
+            self.assertEqual(run.stats["stop"]["no_user_regs"], 0)
+
     def test_stacks_of_interpreters_are_whole(self):
         for command in ([sys.executable, "-c", PYTHON], ["perl", "-e", PERL]):
             with self.subTest(command[0]):
