@@ -709,10 +709,10 @@ struct fpl_times {
 	__u64 threads_without; /* their books could not be begun */
 };
 
-/* What the iterator over all threads does with their books. */
+/* The iterator goes over all threads and does this with their books. */
 enum fpl_times_pass {
 	FPL_TIMES_BEGIN,
-	FPL_TIMES_BEGIN_AGAIN, /* of those that were left out: their parent had no books yet, or it failed */
+	FPL_TIMES_BEGIN_AGAIN, /* their parent had no books yet when they were born, or it failed */
 	FPL_TIMES_CLOSE,
 };
 

@@ -17,7 +17,7 @@
 #include "bpf/sample.h"
 #include "bpf/snapshot.h"
 
-/* What the iterator does, an enum fpl_times_pass. Written by userspace before it reads it. */
+/* The iterator does this, an enum fpl_times_pass. Written by userspace before it reads it. */
 __u32 times_pass;
 /* Pages of stack that are copied: nothing tells where the stack ends. */
 #define SLEEPER_PAGES (FPL_SNAPSHOT_MAX / FPL_STACK_PAGE)

@@ -86,6 +86,11 @@ uint64_t sample_unit_ns(const char *unit)
 	return 0;
 }
 
+const char *sample_type_after(const char *type)
+{
+	return !strcmp(type, "blocked") ? " time" : "";
+}
+
 const char *sample_type_text(const struct recording *recording, char *buf, size_t size)
 {
 	const char *type = type_of(recording), *unit = unit_of(recording);

@@ -29,6 +29,10 @@ bool sample_type_is(const struct recording *recording, const char *name);
 /* The name of what a stack weighs: "cpu", "page-faults". Owned by the recording. */
 const char *sample_type_weight(const struct recording *recording);
 
+/* Returns the word that makes a noun of @type in a sentence: " time" after blocked; "" after most.
+ */
+const char *sample_type_after(const char *type);
+
 /* Nanoseconds of one of @unit; 0: it is no time. */
 uint64_t sample_unit_ns(const char *unit);
 

@@ -204,7 +204,7 @@ static void write_event(FILE *to, const struct recording *recording)
 	if (!recording->weight_unit || !sample_type_is_samples(recording) || !recording->event)
 		return;
 	text_escape(text, sizeof(text), recording_string(recording, recording->event), "");
-	fprintf(to, " of %s", text);
+	fprintf(to, " of %s%s", text, sample_type_after(text));
 }
 
 static void write_samples(FILE *to, const struct recording_report *report,

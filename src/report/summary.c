@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "recording/sample_type.h"
 #include "report/problems.h"
 #include "view/share.h"
 
@@ -66,7 +67,8 @@ static void write_samples(FILE *to, const struct summary *summary, const struct 
 	summary_write_number(to, summary->shown);
 	fputs(summary->shown == 1 ? " sample" : " samples", to);
 	if (!profile_source_is_clock(&profile->source))
-		fprintf(to, " of %s", profile->source.name);
+		fprintf(to, " of %s%s", profile->source.name,
+			sample_type_after(profile->source.name));
 	fprintf(to, " in %.1f s", (double)profile->duration_ns / 1e9);
 	if (profile->user && judged)
 		summary_write_complete(to, tally->complete, judged, shares(profile, tally));

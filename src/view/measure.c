@@ -174,7 +174,11 @@ static const char *say(const struct measure *measure, const char *number, const 
 	/* a number that has a unit is of something, unless its recording does not say of what */
 	bool of = measure->kind == MEASURE_TIME || measure->kind == MEASURE_BYTES;
 
-	snprintf(buf, size, "%s%s%s", number, !*noun ? "" : of ? " of " : " ", noun);
+	snprintf(buf, size, "%s%s%s%s", number,
+		 !*noun ? ""
+		 : of	? " of "
+			: " ",
+		 noun, sample_type_after(noun));
 	return buf;
 }
 

@@ -62,6 +62,8 @@ static void numbers_have_units(void **state)
 #define CLOCK	   META("\"event\":\"cpu-clock\",\"hz\":100,") STACKS("weight_ns")
 #define OFF_CPU \
 	META("\"event\":\"off-cpu\",\"weight_type\":\"off-cpu\",\"hz\":0,") STACKS("weight_ns")
+#define BLOCKED \
+	META("\"event\":\"blocked\",\"weight_type\":\"blocked\",\"hz\":0,") STACKS("weight_ns")
 #define BYTES                                                                        \
 	META("\"event\":\"uprobe\",\"weight_type\":\"alloc_space\",\"weight_unit\":" \
 	     "\"bytes\",\"hz\":0,")                                                  \
@@ -81,6 +83,8 @@ static const struct {
 	{ "a clock", CLOCK, NULL, COUNTS, "8 samples", "8 samples", "a;main;leaf 5\n" },
 	{ "time off the CPU", OFF_CPU, NULL, WEIGHTS, "1.1 ms of off-cpu", "1.1 ms of off-cpu",
 	  "a;main;leaf 4096\n" },
+	{ "time in a state", BLOCKED, NULL, WEIGHTS, "1.1 ms of blocked time",
+	  "1.1 ms of blocked time", "a;main;leaf 4096\n" },
 	{ "its samples", OFF_CPU, "samples", COUNTS, "8 samples", "8 samples", "a;main;leaf 5\n" },
 	{ "what it weighs, by name", OFF_CPU, "off-cpu", WEIGHTS, "1.1 ms of off-cpu",
 	  "1.1 ms of off-cpu", "a;main;leaf 4096\n" },
