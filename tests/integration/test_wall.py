@@ -140,7 +140,8 @@ class Wall(RootCase):
 
     def test_a_program_that_runs(self):
         process = self.start(WAITS, "60000", "wait_20ms", "wait_not", stdout=subprocess.DEVNULL)
-        run = self.run_of("-p", str(process.pid), "-d", "1")
+        run = self.profile_while_busy([process.pid], 500, "--ring-memory", "256M", "-p", str(process.pid), verb="wall")
+        self.assertEqual(waits.book_faults(run), [], run.stderr)
         weights = by_state(run.stacks)
         self.assertGreater(weights["blocked"]["wait_20ms"], 0)
         self.assertGreater(weights["on-cpu"]["wait_not"], 0)
