@@ -170,10 +170,12 @@ class Heap(RootCase):
                          {"alloc_objects": 1, "alloc_space": 4242, "inuse_objects": 0, "inuse_space": 0})
 
     def test_leaks_are_older(self):
-        program = "@old = map { 'x' x (100_000 + $_) } 1 .. 50; select undef, undef, undef, 3; @new = map { 'y' x (1000 + $_) } 1 .. 50; "
-        run = self.heap("--leaks-older", "2", "--", "perl", "-e", program)
+        # the new ones have 8 s until the run has ended
+        program = ("@old = map { 'x' x (100_000 + $_) } 1 .. 50; select undef, undef, undef, shift; "
+                   "@new = map { 'y' x (1000 + $_) } 1 .. 50; ")
+        run = self.heap("--leaks-older", "8", "--", "perl", "-e", program, "9")
         older = sum(stack["inuse_space"] for stack in run.stacks)
-        run = self.heap("--", "perl", "-e", program)
+        run = self.heap("--", "perl", "-e", program, "0")
         live = sum(stack["inuse_space"] for stack in run.stacks)
         self.assertGreater(older, 5_000_000)
         self.assertGreater(live, older + 50_000)
