@@ -220,8 +220,8 @@ class Timeline(RootCase):
 
     def test_times_beyond_their_memory_are_said(self):
         process = self.start(fixture("threads"), "60000")
-        # of some 15000 samples
-        run = self.profile_while_busy([process.pid], 3000, "--timeline-memory", "64K", "-F", "4999", "-a")
+        # of some 5000 samples
+        run = self.profile_while_busy([process.pid], 1000, "--timeline-memory", "64K", "-F", "4999", "-a")
         timeline = run.stats["timeline"]
         self.assertEqual(timeline["events"], 65536 // 24)
         self.assertGreaterEqual(timeline["memory_full"] + timeline["ring_full"],
