@@ -8,6 +8,7 @@
 #include <errno.h>
 
 #include "tests/support/cfi_builder.h"
+#include "tests/support/patient_limits.h"
 #include "unwind/compact.h"
 
 enum { FDE_SIZE = 0x40, TEXT_SIZE = 4096 };
@@ -64,7 +65,7 @@ static void check(const struct cfi_builder *b, const struct program *program)
 	struct fpl_err err = { 0 };
 	struct cfi_file *file;
 	struct table *table;
-	int code = cfi_builder_open(builders, 1, &table_limits_default, &file, &err);
+	int code = cfi_builder_open(builders, 1, &patient_limits, &file, &err);
 
 	if (code)
 		fail_msg("%s: %s", program->what, err.msg);
@@ -496,7 +497,7 @@ static int count_rows(const uint8_t *code, size_t code_size, uint64_t size,
 		      const struct table_limits *limits, struct count *count,
 		      uint64_t *ret_instructions)
 {
-	struct table_limits usual = table_limits_default;
+	struct table_limits usual = patient_limits;
 	struct cfi_builder b;
 	const struct cfi_builder *const builders[] = { &b };
 	struct cfi_file *file;
@@ -568,7 +569,7 @@ static void a_program_ends_where_a_limit_does(void **state)
 static void a_cie_without_end_is_stopped_too(void **state)
 {
 	enum { NR = 70000 };
-	struct table_limits limits = table_limits_default;
+	struct table_limits limits = patient_limits;
 	struct count count = { 0 };
 	struct cfi_builder b;
 	const struct cfi_builder *const builders[] = { &b };
@@ -605,9 +606,8 @@ static void a_program_without_rows_is_stopped_too(void **state)
 	assert_int_equal(count_rows(nops, NR, FDE_SIZE, &no_time, &count, &instructions), -EFBIG);
 	assert_int_equal(count.nr, 0);
 	assert_int_equal(instructions, CHECKED_EVERY);
-	assert_int_equal(
-		count_rows(nops, NR, FDE_SIZE, &table_limits_default, &count, &instructions),
-		CFA_OK);
+	assert_int_equal(count_rows(nops, NR, FDE_SIZE, &patient_limits, &count, &instructions),
+			 CFA_OK);
 	assert_int_equal(count.nr, 1);
 	assert_int_equal(instructions, NR + 2); /* and the CIE's */
 	free(nops);
@@ -637,8 +637,7 @@ static void a_row_says_which_section_it_is_from(void **state)
 		cfi_builder_init(&b, source);
 		cfi_builder_usual_cie(&b);
 		cfi_builder_fde(&b, CFI_BUILDER_TEXT, FDE_SIZE, BYTES(""));
-		assert_int_equal(cfi_builder_open(builders, 1, &table_limits_default, &file, &err),
-				 0);
+		assert_int_equal(cfi_builder_open(builders, 1, &patient_limits, &file, &err), 0);
 		assert_int_equal(
 			cfi_file_run(file, &file->pieces[0], check_source, &source, &end, &err),
 			CFA_OK);

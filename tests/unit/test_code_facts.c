@@ -3,6 +3,7 @@
 #include "cmocka_all.h"
 
 #include "tests/support/code_table.h"
+#include "tests/support/patient_limits.h"
 #include "unwind/code_facts.h"
 
 /* The facts of a file with three FDEs and three stubs. */
@@ -127,7 +128,7 @@ static int cfa_off_at(const uint8_t *code, size_t code_size, const uint8_t *cfi,
 	cfi_builder_init(&b, CFI_SOURCE_EH_FRAME);
 	cfi_builder_usual_cie(&b);
 	cfi_builder_fde(&b, CFI_BUILDER_TEXT, code_size, cfi, cfi_size);
-	table = code_table(code, code_size, &b, names, names_size, &table_limits_default);
+	table = code_table(code, code_size, &b, names, names_size, &patient_limits);
 	ret = table_find(table, CFI_BUILDER_TEXT + off)->cfa_off;
 	table_destroy(table);
 	cfi_builder_fini(&b);
@@ -188,7 +189,7 @@ static void assert_raises(const uint8_t *code, size_t size, const char *want)
 	cfi_builder_init(&b, CFI_SOURCE_EH_FRAME);
 	cfi_builder_usual_cie(&b);
 	cfi_builder_fde(&b, CFI_BUILDER_TEXT, size, BYTES(RAISE_CFI));
-	table = code_table(code, size, &b, BYTES(NAMES), &table_limits_default);
+	table = code_table(code, size, &b, BYTES(NAMES), &patient_limits);
 	for (size_t off = 0; off < size; off++) {
 		const struct fpl_rule *rule = table_find(table, CFI_BUILDER_TEXT + off);
 		char got = (char)('0' + rule->cfa_off / 8);

@@ -6,6 +6,7 @@
 
 #include "tests/support/cfi_builder.h"
 #include "tests/support/elf_builder.h"
+#include "tests/support/patient_limits.h"
 #include "unwind/eh_frame_hdr.h"
 
 enum { TEXT_SIZE = 4096 };
@@ -16,7 +17,7 @@ static void rows_of(const struct cfi_builder *b, char *text, uint64_t *nr_bad)
 	const struct cfi_builder *const builders[] = { b };
 	struct fpl_err err = { 0 };
 	struct cfi_file *file;
-	int code = cfi_builder_open(builders, 1, &table_limits_default, &file, &err);
+	int code = cfi_builder_open(builders, 1, &patient_limits, &file, &err);
 
 	text[0] = '\0';
 	if (code) {
@@ -371,8 +372,7 @@ static void a_stripped_file_is_read_through_its_header(void **state)
 		struct elf_file *elf = stripped_file(&b, cases[i].hdr, cases[i].size);
 		struct fpl_err err = { 0 };
 		unsigned rows = 0;
-		int code =
-			cfi_rows_for_each(elf, NULL, &table_limits_default, count_row, &rows, &err);
+		int code = cfi_rows_for_each(elf, NULL, &patient_limits, count_row, &rows, &err);
 
 		if (code != cases[i].code || rows != cases[i].rows)
 			fail_msg("%s: %d (%s), %u rows", cases[i].what, code, err.msg, rows);

@@ -8,6 +8,7 @@
 #include <errno.h>
 
 #include "tests/support/cfi_builder.h"
+#include "tests/support/patient_limits.h"
 #include "unwind/fast.h"
 
 enum { FDE_SIZE = 0x40, PROGRAM_MAX = 64 * 1024 };
@@ -22,7 +23,7 @@ struct outcome {
 static int run_within(const struct cfi_builder *b, uint64_t cpu_ns, uint32_t nr_rules,
 		      struct outcome *ret)
 {
-	struct table_limits limits = table_limits_default;
+	struct table_limits limits = patient_limits;
 	const struct cfi_section section = {
 		.bytes = b->bytes,
 		.size = b->size,

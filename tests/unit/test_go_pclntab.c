@@ -6,6 +6,7 @@
 
 #include "tests/support/cfi_builder.h"
 #include "tests/support/go_builder.h"
+#include "tests/support/patient_limits.h"
 #include "unwind/go_way.h"
 #include "unwind/table_check.h"
 
@@ -51,7 +52,7 @@ static void rows_of(const struct go_builder *go, char *text, size_t size)
 	go_builder_elf(&b, go);
 	assert_int_equal(elf_file_from_memory(b.bytes, b.size, "go", &elf, &err), 0);
 
-	struct table_limits limits = table_limits_default;
+	struct table_limits limits = patient_limits;
 
 	limits.synth = false; /* what else is there without the table */
 
@@ -448,7 +449,7 @@ static void a_damaged_table_does_no_harm(void **state)
 			b.bytes[off + at] = values[i];
 			assert_int_equal(elf_file_from_memory(b.bytes, b.size, "go", &elf, NULL),
 					 0);
-			if (table_compile(elf, NULL, &table_limits_default, &compiled, NULL) == 0)
+			if (table_compile(elf, NULL, &patient_limits, &compiled, NULL) == 0)
 				assert_int_equal(table_check(compiled, NULL), 0);
 			table_destroy(compiled);
 			elf_file_close(elf);

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "tests/support/cfi_builder.h"
+#include "tests/support/patient_limits.h"
 
 /* Chunks of the pool: the table's own from @first on. */
 struct env {
@@ -48,7 +49,7 @@ static struct table *make_table(unsigned nr, unsigned step, unsigned nr_offsets)
 		cfi_builder_uint(&b, CFA_ADVANCE_LOC | step, 1);
 	}
 	cfi_builder_end(&b);
-	if (cfi_builder_open(builders, 1, &table_limits_default, &file, &err) ||
+	if (cfi_builder_open(builders, 1, &patient_limits, &file, &err) ||
 	    table_compile_file(file, &table, &err))
 		fail_msg("%s", err.msg);
 	cfi_file_close(file);

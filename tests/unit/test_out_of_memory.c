@@ -10,6 +10,7 @@
 
 #include "profile/stack_store.h"
 #include "tests/support/cfi_builder.h"
+#include "tests/support/patient_limits.h"
 
 void *__real_malloc(size_t size);
 void *__wrap_malloc(size_t size);
@@ -73,7 +74,7 @@ static int compile(const struct cfi_builder *b, struct table **table, struct fpl
 {
 	const struct cfi_builder *const builders[] = { b };
 	struct cfi_file *file;
-	int code = cfi_builder_open(builders, 1, &table_limits_default, &file, err);
+	int code = cfi_builder_open(builders, 1, &patient_limits, &file, err);
 
 	if (code)
 		return code;

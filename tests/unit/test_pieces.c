@@ -6,6 +6,7 @@
 #include "cmocka_all.h"
 
 #include "tests/support/cfi_builder.h"
+#include "tests/support/patient_limits.h"
 
 enum { TEXT_SIZE = 4096, FDES_MAX = 8 };
 
@@ -29,7 +30,7 @@ static void check(const char *what, const struct cfi_builder *const *builders, s
 	struct cfi_file *file;
 	struct table *table = NULL;
 
-	if (cfi_builder_open(builders, nr, &table_limits_default, &file, &err) ||
+	if (cfi_builder_open(builders, nr, &patient_limits, &file, &err) ||
 	    cfi_builder_rows(file, text, sizeof(text), &err) ||
 	    table_compile_file(file, &table, &err))
 		fail_msg("%s: %s", what, err.msg);
@@ -182,7 +183,7 @@ static void an_interrupted_program_goes_on_where_it_is(void **state)
 	cfi_builder_usual_cie(&b);
 	cfi_builder_fde(&b, CFI_BUILDER_TEXT, 0x40, BYTES("\x48\x0e\x10\x50\x0e\x18\x58\x0e\x20"));
 	cfi_builder_fde(&b, CFI_BUILDER_TEXT + 0x10, 0x10, BYTES("\x0e\x78"));
-	assert_int_equal(cfi_builder_open(builders, 1, &table_limits_default, &file, &err), 0);
+	assert_int_equal(cfi_builder_open(builders, 1, &patient_limits, &file, &err), 0);
 	assert_int_equal(cfi_builder_rows(file, text, sizeof(text), &err), 0);
 	assert_string_equal(text, "0-8 r7+8\n8-10 r7+16\n10-20 r7+120\n20-30 r7+24\n30-40 r7+32\n");
 	assert_int_equal(table_compile_file(file, &table, &err), 0);

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "judge/places.h"
 #include "tests/support/cfi_builder.h"
+#include "tests/support/patient_limits.h"
 #include "unwind/table_compile.h"
 #include "unwind/pieces.h"
 
@@ -50,9 +51,9 @@ static struct table *table_of(const struct cfi_row *rows, size_t nr)
 					.vaddr = CFI_BUILDER_VADDR,
 					.source = b.source,
 					.terminator_off = SIZE_MAX };
-	assert_int_equal(cfi_file_from_sections("test", &section, 1, &text, 1,
-						&table_limits_default, &file, NULL),
-			 0);
+	assert_int_equal(
+		cfi_file_from_sections("test", &section, 1, &text, 1, &patient_limits, &file, NULL),
+		0);
 	assert_int_equal(pieces_add_rows(file, rows, nr, NULL), 0);
 	assert_int_equal(table_compile_file(file, &table, NULL), 0);
 	cfi_file_close(file);

@@ -3,6 +3,7 @@
 #include "cmocka_all.h"
 
 #include "tests/support/cfi_builder.h"
+#include "tests/support/patient_limits.h"
 #include "unwind/synth/synth.h"
 
 /* push %rbx; push %rbp; sub $0x18,%rsp; call . + 0x1000; add $0x18,%rsp; pop %rbp; pop %rbx; ret */
@@ -255,7 +256,7 @@ static void analyse(const char *code, size_t size, enum synth_evidence evidence,
 	struct budget budget;
 	FILE *out = fmemopen(text, text_size, "w");
 
-	budget_init(&budget, "test", &table_limits_default);
+	budget_init(&budget, "test", &patient_limits);
 	if (synth_analyse(&input, &budget, &result, &err))
 		fail_msg("%s", err.msg);
 	write_result(out, &result);
@@ -539,7 +540,7 @@ static void a_guess_is_no_part_of_a_function_that_it_jumps_to(void **state)
 	struct budget budget;
 
 	(void)state;
-	budget_init(&budget, "test", &table_limits_default);
+	budget_init(&budget, "test", &patient_limits);
 	assert_int_equal(synth_analyse(&input, &budget, &result, &err), 0);
 	assert_int_equal(result.row_bytes, sizeof(known));
 	assert_int_equal(result.rows[0].start, 0x1100);
@@ -575,7 +576,7 @@ static void labels_in_a_loop_cost_no_more_than_they_may(void **state)
 		at[LABEL_BYTES - 1] = 0x50;
 	}
 	memcpy(code + SIZE - sizeof(loop), loop, sizeof(loop));
-	budget_init(&budget, "test", &table_limits_default);
+	budget_init(&budget, "test", &patient_limits);
 	if (synth_analyse(&input, &budget, &result, &err))
 		fail_msg("%s", err.msg);
 	assert_int_equal(result.instructions, 2 * NR_LABELS + 3);

@@ -3,6 +3,7 @@
 #include "cmocka_all.h"
 
 #include "tests/support/code_table.h"
+#include "tests/support/patient_limits.h"
 
 enum { R9 = 9, R10 = 10, R11 = 11, RAX = 0 };
 enum { CALLEE = 0x40, OTHER = 0x80, BARE = 0xc0, TEXT_SIZE = 0x100 };
@@ -113,7 +114,7 @@ static void a_register_is_kept_where_no_code_below_writes_it(void **state)
 				       .caller_cfi = { BYTES(CFA_R10) },
 				       .callee = cases[i].callee,
 				       .other = cases[i].other };
-		struct table *table = table_of(&scene, &table_limits_default);
+		struct table *table = table_of(&scene, &patient_limits);
 		bool leads_on = cases[i].other.bytes != NULL;
 
 		if (keeps(table, CALLEE, R10) != cases[i].kept ||
@@ -183,7 +184,7 @@ static void only_registers_needed_at_the_call_are_kept(void **state)
 		struct scene scene = { .caller = needs[i].caller,
 				       .caller_cfi = needs[i].cfi,
 				       .callee = needs[i].callee };
-		struct table *table = table_of(&scene, &table_limits_default);
+		struct table *table = table_of(&scene, &patient_limits);
 
 		if (keeps(table, CALLEE, needs[i].reg) != needs[i].kept)
 			fail_msg("%zu: %s", i, needs[i].what);
@@ -196,7 +197,7 @@ static void without_rows_from_code_the_cfi_stands_alone(void **state)
 	struct scene scene = { .caller = { BYTES(ON_R10) },
 			       .caller_cfi = { BYTES(CFA_R10) },
 			       .callee = { BYTES(RET) } };
-	struct table_limits limits = table_limits_default;
+	struct table_limits limits = patient_limits;
 	struct table *table;
 
 	(void)state;

@@ -13,6 +13,7 @@
 #include "unwind/synth/code.h"
 #include "unwind/synth/leads.h"
 #include "tests/support/elf_path.h"
+#include "tests/support/patient_limits.h"
 
 enum { CODE_MAX = 100, ROUNDS = 20000, DISTANCE = 4 };
 
@@ -84,7 +85,7 @@ static void plant(uint8_t *code, size_t size, size_t at)
 
 static void leads_are_found_wherever_they_are(void **state)
 {
-	struct table_limits limits = table_limits_default;
+	struct table_limits limits = patient_limits;
 	struct budget budget;
 	struct synth_holes holes;
 	unsigned found = 0;
@@ -116,7 +117,7 @@ static void leads_are_found_wherever_they_are(void **state)
 
 static void stretches_are_as_the_whole(void **state)
 {
-	struct table_limits limits = table_limits_default;
+	struct table_limits limits = patient_limits;
 	struct budget budget;
 	struct synth_codes whole, parts;
 	struct elf_file *elf;

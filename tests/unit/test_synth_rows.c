@@ -4,6 +4,7 @@
 
 #include "tests/support/cfi_builder.h"
 #include "tests/support/elf_builder.h"
+#include "tests/support/patient_limits.h"
 #include "unwind/arch_x86_64.h"
 
 /* push link_map(%rip); jmp *resolver(%rip); nopl 0(%rax) */
@@ -136,7 +137,7 @@ static struct table *table_of(const struct cfi_builder *b)
 				    b->bytes, b->size);
 	elf_builder_finish(&elf);
 	if (elf_file_from_memory(elf.bytes, elf.size, "plt", &file, &err) ||
-	    table_compile(file, NULL, &table_limits_default, &table, &err))
+	    table_compile(file, NULL, &patient_limits, &table, &err))
 		fail_msg("%s", err.msg);
 	elf_file_close(file);
 	elf_builder_fini(&elf);
@@ -206,7 +207,7 @@ static void no_rule_goes_on_into_or_out_of_made_up_rows(void **state)
 	elf_builder_finish(&elf);
 	((Elf64_Ehdr *)(void *)elf.bytes)->e_entry = CFI_BUILDER_TEXT + 1;
 	if (elf_file_from_memory(elf.bytes, elf.size, "fini", &file, &err) ||
-	    table_compile(file, NULL, &table_limits_default, &table, &err))
+	    table_compile(file, NULL, &patient_limits, &table, &err))
 		fail_msg("%s", err.msg);
 	assert_int_equal(table->entry_vaddr, CFI_BUILDER_TEXT + 1);
 	assert_int_equal(table->stats.synth_bytes, 0x20 + 9 + 0x10);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tests/support/elf_builder.h"
+#include "tests/support/patient_limits.h"
 #include "unwind/synth/words.h"
 
 enum { DATA = 0x3000, RELR = 0x2000, RELA = 0x2800, NR_WORDS = 130, UNWANTED = 0x99 };
@@ -101,7 +102,7 @@ static void read_words(struct fixture *f)
 		.ctx = f,
 	};
 
-	budget_init(&budget, "test", &table_limits_default);
+	budget_init(&budget, "test", &patient_limits);
 	assert_int_equal(synth_words_read(&source, &f->words, &err), 0);
 }
 

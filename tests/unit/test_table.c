@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "tests/support/cfi_builder.h"
+#include "tests/support/patient_limits.h"
 #include "unwind/image.h"
 
 enum { TEXT = CFI_BUILDER_TEXT, PAGE = 1 << FPL_PAGE_LOG2 };
@@ -41,7 +42,7 @@ static struct table *compiled(const struct cfi_builder *b, uint64_t text_end)
 	struct table *table;
 	struct fpl_err err;
 
-	if (compile(b, text_end, &table_limits_default, &table, &err))
+	if (compile(b, text_end, &patient_limits, &table, &err))
 		fail_msg("%s", err.msg);
 	return table;
 }
@@ -175,7 +176,7 @@ static void a_table_covers_every_range_of_text(void **state)
 	for (unsigned i = 0; i < ARRAY_SIZE(text); i++)
 		cfi_builder_fde(&b, text[i].start, 0x100, BYTES("\x0e\x10"));
 	if (cfi_file_from_sections("test", section_of(&b, &section), 1, text, ARRAY_SIZE(text),
-				   &table_limits_default, &file, &err) ||
+				   &patient_limits, &file, &err) ||
 	    table_compile_file(file, &table, &err))
 		fail_msg("%s", err.msg);
 	assert_int_equal(table->first_vaddr, 0);
@@ -416,7 +417,7 @@ static void statistics_count_reads_and_rows(void **state)
 	cfi_builder_init(&debug, CFI_SOURCE_DEBUG_FRAME);
 	cfi_builder_usual_cie(&debug);
 	cfi_builder_fde(&debug, TEXT + 0x80, 0x10, BYTES("\x0e\x28"));
-	if (cfi_builder_open(builders, 2, &table_limits_default, &file, &err) ||
+	if (cfi_builder_open(builders, 2, &patient_limits, &file, &err) ||
 	    table_compile_file(file, &table, &err))
 		fail_msg("%s", err.msg);
 
@@ -534,8 +535,7 @@ static void more_rules_than_slots_are_refused_by_name(void **state)
 	cfi_builder_init(&b, CFI_SOURCE_EH_FRAME);
 	cfi_builder_usual_cie(&b);
 	add_rows(&b, TEXT, 65600, 1, 65600);
-	assert_int_equal(compile(&b, CFI_BUILDER_TEXT_END, &table_limits_default, &table, &err),
-			 -EFBIG);
+	assert_int_equal(compile(&b, CFI_BUILDER_TEXT_END, &patient_limits, &table, &err), -EFBIG);
 	assert_string_equal(err.msg, "test: its rules need more than 65526 slots");
 	cfi_builder_fini(&b);
 }
@@ -550,10 +550,10 @@ static void text_beyond_a_table_is_refused_by_name(void **state)
 	cfi_builder_init(&b, CFI_SOURCE_EH_FRAME);
 	cfi_builder_usual_cie(&b);
 	cfi_builder_fde(&b, TEXT, 0x10, BYTES(""));
-	assert_int_equal(compile(&b, TEXT + (1ull << 32) + 1, &table_limits_default, &table, &err),
+	assert_int_equal(compile(&b, TEXT + (1ull << 32) + 1, &patient_limits, &table, &err),
 			 -EFBIG);
 	assert_non_null(strstr(err.msg, "a table covers 4 GiB, below 2^40"));
-	assert_int_equal(compile(&b, 1ull << 41, &table_limits_default, &table, &err), -EFBIG);
+	assert_int_equal(compile(&b, 1ull << 41, &patient_limits, &table, &err), -EFBIG);
 	cfi_builder_fini(&b);
 }
 

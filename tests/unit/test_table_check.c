@@ -8,6 +8,7 @@
 #include "unwind/table.h"
 #include "unwind/table_check.h"
 #include "tests/support/elf_path.h"
+#include "tests/support/patient_limits.h"
 
 /* The table of the test program itself: pages of many rows, extended rules maybe. */
 static int compile_self(void **state)
@@ -17,7 +18,7 @@ static int compile_self(void **state)
 
 	if (elf_file_open_path("/proc/self/exe", &elf, NULL))
 		return -1;
-	if (table_compile(elf, NULL, &table_limits_default, &table, NULL))
+	if (table_compile(elf, NULL, &patient_limits, &table, NULL))
 		return -1;
 	elf_file_close(elf);
 	*state = table;

@@ -14,6 +14,7 @@
 #include "obj/blake2b.h"
 #include "profile/table_entry.h"
 #include "tests/support/elf_builder.h"
+#include "tests/support/patient_limits.h"
 #include "tests/support/table_image.h"
 #include "tests/support/elf_path.h"
 
@@ -106,7 +107,7 @@ static void entry_gives_a_compiled_table_back(void **state)
 
 	(void)state;
 	assert_int_equal(elf_file_open_path("/proc/self/exe", &elf, NULL), 0);
-	assert_int_equal(table_compile(elf, NULL, &table_limits_default, &table, NULL), 0);
+	assert_int_equal(table_compile(elf, NULL, &patient_limits, &table, NULL), 0);
 	elf_file_close(elf);
 
 	struct file file = file_of(table, &some_key);
