@@ -17,7 +17,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import pprof_file
 
 FPLESS = os.path.realpath(sys.argv[1])
-TIMEOUT_S = 60
+TIMEOUT_S = 180  # hung, not slow
 
 # frames leaf first, weights of the samples, comm, pid
 STACKS = (

@@ -16,7 +16,7 @@
 #include "profile/catalog.h"
 #include "profile/compiler.h"
 
-enum { NR_THREADS = 2, NR_OBJECTS = 8, PATIENCE_S = 60 };
+enum { NR_THREADS = 2, NR_OBJECTS = 8, PATIENCE_S = 180 };
 
 static struct object objects[NR_OBJECTS];
 static struct elf_file elf; /* of all */

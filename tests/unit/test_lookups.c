@@ -16,7 +16,7 @@
 #include "profile/lookups.h"
 #include "profile/object.h"
 
-#define PATIENCE_MS 20000
+#define PATIENCE_MS 180000
 
 static struct {
 	sem_t begun, go;				 /* for files whose path is "slow" */
