@@ -142,11 +142,15 @@ struct opener *parser_opener(const struct parser *parser)
 static int await(struct parser *parser)
 {
 	struct pollfd poll_fd = { .fd = parser->control, .events = POLLIN };
+	uint64_t until = clock_monotonic_ns() + ANSWER_S * NS_PER_S;
 
-	for (int i = 0; i < ANSWER_S; i++) {
-		if (poll(&poll_fd, 1, 1000) > 0)
+	/* a child that is stepped interrupts this again and again */
+	while (clock_monotonic_ns() < until) {
+		int nr = poll(&poll_fd, 1, 1000);
+
+		if (nr > 0)
 			return 0;
-		if (process_is_stopped(parser->pid))
+		if ((nr < 0 && errno != EINTR) || (!nr && process_is_stopped(parser->pid)))
 			break;
 	}
 	return -EPIPE;
