@@ -51,7 +51,7 @@ static const struct argp_option options_list[] = {
 	{ 0 },
 };
 
-static const struct argp_child children[] = { { .argp = &sampling_argp },
+static const struct argp_child children[] = { { .argp = &sampling_own_argp },
 					      { .argp = &stack_filter_argp },
 					      { 0 } };
 

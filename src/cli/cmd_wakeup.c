@@ -18,7 +18,7 @@
 #define WAKEE "wakee"
 
 static const struct argp_child children[] = { { .argp = &wait_argp },
-					      { .argp = &sampling_argp },
+					      { .argp = &sampling_own_argp },
 					      { .argp = &event_argp },
 					      { .argp = &stack_filter_argp },
 					      { 0 } };

@@ -9,14 +9,13 @@
 #include "cli/stack_options.h"
 #include "cli/verbs.h"
 
-static const struct argp_child children[] = { { .argp = &sampling_argp },
+static const struct argp_child children[] = { { .argp = &sampling_clock_argp },
 					      { .argp = &stack_filter_argp },
 					      { 0 } };
 
 static void init(struct sampling_options *options)
 {
 	options->own_source = "the time of threads";
-	options->own_clock = true;
 	options->sources[0] = source_spec_cpu_clock();
 	options->sources[1] = source_spec_blocked();
 	options->nr_sources = 2;

@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <limits.h>
-#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,14 +15,7 @@
 #include "cli/cli.h"
 #include "cli/page_code.h"
 #include "cli/parse.h"
-#include "profile/source.h"
-
-/* With -F max: where it begins, and the overhead in per cent. */
-#define FIRST_HZ	     4999u
-#define MAX_OVERHEAD_PERCENT 10
-
-/* One sample in at most so many events. */
-#define EVENTS_MAX 1000000000u
+#include "cli/source_parsing.h"
 
 /* Keys of options without a letter. */
 enum {
@@ -41,32 +33,11 @@ enum {
 	KEY_CALL_GRAPH,
 	KEY_RECORD_WALKS,
 	KEY_RECORD_EVERY,
-	KEY_MAX_OVERHEAD,
 	KEY_KEEP_RUNNING,
-	KEY_FILTER,
-	KEY_WEIGHT,
-	KEY_UNIT,
 };
 
 static const struct argp_option options_list[] = {
 	{ .doc = "What to sample:", .group = 1 },
-	{ "event", 'e', "EVENT[,EVENT...]", 0,
-	  "What to sample, as perf names it (fpless events): cpu-cycles, cpu-clock, cycles (default: the clock where there is no PMU), page-faults, context-switches, a tracepoint as sched:sched_switch, a probe as uprobe:FILE:FUNC, uretprobe:FILE:FUNC, usdt:FILE:PROVIDER:NAME, kprobe:FUNC, kretprobe:FUNC; with :u or :k only in user mode or in the kernel. Several: -e again, or with commas; -c, --filter, --weight and --unit are of the -e before them",
-	  1 },
-	{ "frequency", 'F', "HZ|max", 0,
-	  "Of a clock: samples per second and CPU (default 99); max: what the kernel allows, and --max-overhead (10)",
-	  1 },
-	{ "period", 'c', "N", 0,
-	  "Sample one in N events (default: each); of the CPU clock every N nanoseconds", 1 },
-	{ "filter", KEY_FILTER, "EXPR", 0,
-	  "Of a tracepoint or probe: only events for whose fields EXPR holds: 'dfd == -100 && filename ~ \"/etc/*\"', 'arg0 > 4096'; == != < <= > >= & ~ !~, !, &&, ||, ()",
-	  1 },
-	{ "weight", KEY_WEIGHT, "FIELD", 0, "Of a tracepoint or probe: an event weighs this field",
-	  1 },
-	{ "unit", KEY_UNIT, "UNIT", 0, "Unit of --weight: bytes, ns or count (default)", 1 },
-	{ "max-overhead", KEY_MAX_OVERHEAD, "PCT", 0,
-	  "Sample less often if fpless costs more than PCT per cent of the targets' CPU time (of one CPU at least)",
-	  1 },
 	{ "duration", 'd', "SECONDS", 0,
 	  "Stop after this long: 10, 10s, 500ms, 1m (default: until Ctrl-C or until COMMAND ends)",
 	  1 },
@@ -119,114 +90,16 @@ static const struct argp_option options_list[] = {
 	{ 0 },
 };
 
-/* Words behind an event; NULL: not given. */
-struct asked {
-	const char *period; /* -c */
-	const char *filter, *weight, *unit;
-};
-
 /* State of parsing, for checks that need all options. */
 struct parsing {
 	struct sampling_options *options;
+	struct source_parsing source;
 	bool user, kernel;
-	bool has_hz, is_hz_max; /* -F; it is max */
-	bool has_event;		/* -e */
-	/* By source. What stands behind an -e is of its events; what stands before the first
-	 * is of that, too. */
-	struct asked asked[FPL_SOURCES_MAX];
-	size_t first, behind;	   /* sources of the last -e: [first, behind) */
 	const char *duration_word; /* a number of its own; NULL: none yet */
 };
 
 /* End the process with one line and CLI_EXIT_USAGE. */
 #define refuse(state, ...) argp_failure(state, CLI_EXIT_USAGE, 0, __VA_ARGS__)
-
-/* The place of an event called @name: that of one that was given before, or the next one. */
-static size_t place_event(const char *name, const struct sampling_options *options,
-			  struct argp_state *state)
-{
-	size_t i = 0;
-
-	while (i < options->nr_sources && strcmp(options->sources[i].name, name) != 0)
-		i++;
-	if (i == FPL_SOURCES_MAX)
-		refuse(state, "-e %s: at most %u events a run", name, FPL_SOURCES_MAX);
-	return i;
-}
-
-static void add_event(const char *word, struct parsing *parsing, struct argp_state *state)
-{
-	struct sampling_options *options = parsing->options;
-	struct source_spec spec;
-	struct fpl_err err = { 0 };
-	size_t place;
-
-	if (source_spec_parse(word, &spec, &err))
-		refuse(state, "-e %s", err.msg);
-	if (!parsing->has_event)
-		options->nr_sources = 0;
-	parsing->has_event = true;
-	place = place_event(spec.name, options, state);
-	options->sources[place] = spec;
-	parsing->behind = place + 1;
-	if (place < options->nr_sources) { /* given before: what follows is of it alone */
-		parsing->first = place;
-		return;
-	}
-	options->nr_sources++;
-	if (place > parsing->first) /* what was said before the first event */
-		parsing->asked[place] = parsing->asked[parsing->first];
-}
-
-/* Events with commas between them, but for commas in quotation marks. */
-static void parse_events(const char *arg, struct parsing *parsing, struct argp_state *state)
-{
-	char *words = must_strdup(arg);
-	char *word = words;
-	bool is_quoted = false;
-
-	must_push(&parsing->options->words, words);
-	parsing->first = parsing->has_event ? parsing->options->nr_sources : 0;
-	for (char *at = words;; at++) {
-		char end = *at;
-
-		is_quoted ^= end == '"';
-		if (end && (end != ',' || is_quoted))
-			continue;
-		*at = '\0';
-		add_event(word, parsing, state);
-		word = at + 1;
-		if (!end)
-			break;
-	}
-}
-
-/* Keep the word @arg of option @key for each source that the last -e names. */
-static void parse_asked(int key, const char *arg, struct parsing *parsing)
-{
-	size_t end = parsing->has_event ? parsing->behind : 1;
-
-	for (size_t i = parsing->first; i < end; i++) {
-		struct asked *asked = &parsing->asked[i];
-
-		*(key == 'c'	      ? &asked->period
-		  : key == KEY_FILTER ? &asked->filter
-		  : key == KEY_WEIGHT ? &asked->weight
-				      : &asked->unit) = arg;
-	}
-}
-
-static void parse_frequency(const char *arg, struct parsing *parsing, struct argp_state *state)
-{
-	struct sampling_options *options = parsing->options;
-
-	parsing->has_hz = true;
-	parsing->is_hz_max = !strcmp(arg, "max");
-	/* The kernel's own ceiling is perf_event_max_sample_rate; this is its default. */
-	if (!parsing->is_hz_max && !parse_number(arg, 1, ENGINE_HZ_MAX, &options->hz))
-		refuse(state, "-F %s: expected a frequency from 1 to %u Hz, or max", arg,
-		       ENGINE_HZ_MAX);
-}
 
 static void parse_unwind(const char *arg, struct sampling_options *options,
 			 struct argp_state *state)
@@ -285,11 +158,6 @@ static bool parse_number_option(int key, const char *arg, struct sampling_option
 		if (!parse_number(arg, 1, 1000000, &value))
 			refuse(state, "--record-every %s: expected 1 to 1000000", arg);
 		options->record_every = (uint32_t)value;
-		break;
-	case KEY_MAX_OVERHEAD:
-		if (!parse_percent(arg, &options->max_overhead) || options->max_overhead == 0)
-			refuse(state, "--max-overhead %s: expected a percentage above 0, up to 100",
-			       arg);
 		break;
 	case KEY_STRICT:
 		options->strict = true;
@@ -414,85 +282,6 @@ static void parse_word(char *arg, struct parsing *parsing, struct argp_state *st
 	parsing->duration_word = arg;
 }
 
-/* -c of a clock: nanoseconds. */
-static void check_clock_period(const struct parsing *parsing, size_t idx, struct argp_state *state)
-{
-	struct sampling_options *options = parsing->options;
-	struct source_spec *clock = &options->sources[idx];
-	const char *word = parsing->asked[idx].period;
-	uint64_t period = 0;
-
-	if (parsing->has_hz)
-		refuse(state, "-F and -c exclude each other");
-	if (parsing->has_event && clock->perf_type == PERF_TYPE_HARDWARE)
-		refuse(state, "-c: nanoseconds of cpu-clock: cycles take -F");
-	if (!parse_number(word, NS_PER_S / ENGINE_HZ_MAX, NS_PER_S, &period))
-		refuse(state,
-		       "-c %s: expected nanoseconds from 10000 (100000 Hz) to 1000000000 (1 Hz)",
-		       word);
-	if (!parsing->has_event)
-		*clock = source_spec_cpu_clock();
-	clock->period = period;
-	options->hz = NS_PER_S / period;
-}
-
-/* Events have no frequency. */
-static void check_no_clock(const struct parsing *parsing, struct argp_state *state)
-{
-	const struct sampling_options *options = parsing->options;
-	const char *name = options->sources[0].name;
-
-	if (parsing->has_hz)
-		refuse(state, "-F: is for clocks: of %s, -c N samples one in N", name);
-	if (options->max_overhead > 0)
-		refuse(state,
-		       "--max-overhead: lowers the frequency of a clock: of %s, -c N samples one in N",
-		       name);
-}
-
-/* Take what -c says of each source. Returns which one is the clock; SIZE_MAX: none is. */
-static size_t check_periods(const struct parsing *parsing, struct argp_state *state)
-{
-	struct sampling_options *options = parsing->options;
-	size_t clock = SIZE_MAX;
-
-	for (size_t i = 0; i < options->nr_sources; i++) {
-		struct source_spec *spec = &options->sources[i];
-		const char *word = parsing->asked[i].period;
-
-		if (spec->class == SOURCE_CLOCK && clock != SIZE_MAX)
-			refuse(state, "-e %s: one clock a run: -e %s is given, too", spec->name,
-			       options->sources[clock].name);
-		if (spec->class == SOURCE_CLOCK)
-			clock = i;
-		if (spec->class == SOURCE_CLOCK && word)
-			check_clock_period(parsing, i, state);
-		else if (word && !parse_number(word, 1, EVENTS_MAX, &spec->period))
-			refuse(state, "-c %s: expected 1 to %u: one in so many %s is sampled", word,
-			       EVENTS_MAX, spec->name);
-	}
-	return clock;
-}
-
-/* One of -F and -c, and what -F max is here. */
-static void check_rate(struct parsing *parsing, struct argp_state *state)
-{
-	struct sampling_options *options = parsing->options;
-
-	if (check_periods(parsing, state) == SIZE_MAX) {
-		check_no_clock(parsing, state);
-		return;
-	}
-	if (!parsing->is_hz_max)
-		return;
-	options->max_hz = source_max_hz();
-	if (!options->max_hz || options->max_hz > ENGINE_HZ_MAX)
-		options->max_hz = ENGINE_HZ_MAX;
-	options->hz = options->max_hz < FIRST_HZ ? options->max_hz : FIRST_HZ;
-	if (options->max_overhead == 0)
-		options->max_overhead = MAX_OVERHEAD_PERCENT;
-}
-
 const char *sampling_options_events(const struct sampling_options *options, char *buf, size_t size)
 {
 	size_t used = 0;
@@ -515,83 +304,14 @@ void sampling_options_say_max(const struct sampling_options *options)
 			options->hz, options->max_hz, options->max_overhead);
 }
 
-/* Units of --weight, and what recordings call them. */
-static const char *unit_of(const char *word)
-{
-	static const char *const units[][2] = { { "bytes", "bytes" },
-						{ "ns", "nanoseconds" },
-						{ "count", "count" } };
-
-	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
-		if (!strcmp(word, units[i][0]))
-			return units[i][1];
-	return NULL;
-}
-
-static bool has_record(const struct source_spec *spec)
-{
-	return spec->class == SOURCE_TRACEPOINT || spec->class == SOURCE_PROBE;
-}
-
-/* Give the event what is asked of its record. */
-static void check_record(const struct asked *asked, struct source_spec *spec,
-			 struct argp_state *state)
-{
-	const char *option = asked->filter ? "--filter" : asked->weight ? "--weight" : NULL;
-
-	if (option && !has_record(spec))
-		refuse(state, "%s: is for tracepoints and probes: %s has no fields", option,
-		       spec->name);
-	if (asked->unit && !asked->weight)
-		refuse(state, "--unit: is the unit of --weight");
-	if (asked->unit && !unit_of(asked->unit))
-		refuse(state, "--unit %s: expected bytes, ns or count", asked->unit);
-	spec->filter = asked->filter;
-	spec->weight = asked->weight;
-	spec->unit = asked->unit ? unit_of(asked->unit) : NULL;
-}
-
-/* A probe stops every process that comes by, not the targets alone. */
-static void check_probe(const struct sampling_options *options, const struct source_spec *spec,
-			struct argp_state *state)
-{
-	const struct target_options *target = &options->target;
-
-	if (!spec->probe || options->command || target->all || target->nr_pids || target->nr_tids ||
-	    *spec->probe == 'k') /* the kernel's cost less */
-		return;
-	refuse(state,
-	       "-e %s: without -p and COMMAND, every process that comes by pays some 0.6 us: say so by -a",
-	       spec->name);
-}
-
-/* Only events with a record have fields. */
-static void check_key(const struct sampling_options *options, struct argp_state *state)
-{
-	for (size_t i = 0; i < options->nr_sources; i++)
-		if (has_record(&options->sources[i]))
-			return;
-	output_options_refuse_fields(&options->output, state);
-}
-
 /* Checks that need the whole command line. */
 static void check_all(struct parsing *parsing, struct argp_state *state)
 {
 	struct sampling_options *options = parsing->options;
 
-	check_rate(parsing, state);
-	for (size_t i = 0; i < options->nr_sources; i++) {
-		const struct source_spec *spec = &options->sources[i];
-
-		check_record(&parsing->asked[i], &options->sources[i], state);
-		if (spec->exclude_user != options->sources[0].exclude_user ||
-		    spec->exclude_kernel != options->sources[0].exclude_kernel)
-			refuse(state, "-e %s: :u and :k are for all events of a run", spec->name);
-	}
-	check_key(options, state);
+	source_options_check(&parsing->source, state);
 	target_options_check(&options->target, state);
-	for (size_t i = 0; i < options->nr_sources; i++)
-		check_probe(options, &options->sources[i], state);
+	source_options_check_probes(options, state);
 	if (state->quoted && !options->command)
 		refuse(state, "no command behind --");
 	options->user = parsing->user || !parsing->kernel;
@@ -602,48 +322,12 @@ static void check_all(struct parsing *parsing, struct argp_state *state)
 		refuse(state, "--chart: needs --timeline, which keeps the time of each sample");
 }
 
-/* Refuse what is about events where the verb has a source of its own. */
-static void check_own_source(int key, const struct sampling_options *options,
-			     struct argp_state *state)
-{
-	static const struct {
-		int key;
-		const char *option;
-		bool is_clocks;
-	} refused[] = {
-		{ 'e', "-e", false },
-		{ 'F', "-F", true },
-		{ 'c', "-c", false },
-		{ KEY_FILTER, "--filter", false },
-		{ KEY_WEIGHT, "--weight", false },
-		{ KEY_UNIT, "--unit", false },
-		{ KEY_MAX_OVERHEAD, "--max-overhead", true },
-	};
-
-	for (size_t i = 0; options->own_source && i < ARRAY_SIZE(refused); i++)
-		if (refused[i].key == key && !(refused[i].is_clocks && options->own_clock))
-			refuse(state, "%s: this verb samples %s: fpless profile takes it",
-			       refused[i].option, options->own_source);
-}
-
 /* Parse an option whose argument is a word with a check of its own. False: @key is another one. */
 static bool parse_word_option(int key, char *arg, struct parsing *parsing, struct argp_state *state)
 {
 	struct sampling_options *options = parsing->options;
 
 	switch (key) {
-	case 'e':
-		parse_events(arg, parsing, state);
-		return true;
-	case 'F':
-		parse_frequency(arg, parsing, state);
-		return true;
-	case 'c':
-	case KEY_FILTER:
-	case KEY_WEIGHT:
-	case KEY_UNIT:
-		parse_asked(key, arg, parsing);
-		return true;
 	case KEY_UNWIND:
 		parse_unwind(arg, options, state);
 		return true;
@@ -664,10 +348,11 @@ static error_t start_parsing(struct argp_state *state)
 
 	if (!parsing)
 		return ENOMEM;
-	parsing->options = state->input;
-	state->child_inputs[0] = &parsing->options->target;
-	state->child_inputs[1] = &parsing->options->output;
-	state->child_inputs[2] = &parsing->options->cache;
+	parsing->options = parsing->source.options = state->input;
+	state->child_inputs[0] = &parsing->source;
+	state->child_inputs[1] = &parsing->options->target;
+	state->child_inputs[2] = &parsing->options->output;
+	state->child_inputs[3] = &parsing->options->cache;
 	state->hook = parsing;
 	return 0;
 }
@@ -692,7 +377,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
 		return 0;
 	default:
-		check_own_source(key, parsing->options, state);
 		return parse_flag(key, parsing) || parse_word_option(key, arg, parsing, state) ||
 				       parse_number_option(key, arg, parsing->options, state) ||
 				       parse_size_option(key, arg, parsing->options, state)
@@ -701,14 +385,35 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp_child children[] = {
-	{ .argp = &target_argp }, { .argp = &output_argp }, { .argp = &cache_argp }, { 0 }
-};
+#define CHILDREN(source)                                                                   \
+	{                                                                                  \
+		{ .argp = &(source) }, { .argp = &target_argp }, { .argp = &output_argp }, \
+			{ .argp = &cache_argp },                                           \
+		{                                                                          \
+			0                                                                  \
+		}                                                                          \
+	}
+
+static const struct argp_child children[] = CHILDREN(source_argp),
+			       own_children[] = CHILDREN(own_source_argp),
+			       clock_children[] = CHILDREN(own_clock_argp);
 
 const struct argp sampling_argp = {
 	.options = options_list,
 	.parser = parse_option,
 	.children = children,
+};
+
+const struct argp sampling_own_argp = {
+	.options = options_list,
+	.parser = parse_option,
+	.children = own_children,
+};
+
+const struct argp sampling_clock_argp = {
+	.options = options_list,
+	.parser = parse_option,
+	.children = clock_children,
 };
 
 struct engine_blocks sampling_options_waits(uint32_t states)

@@ -22,10 +22,7 @@ struct sampling_options {
 	struct target_options target;
 	char **command; /* borrowed from argv, NULL-terminated; NULL: none */
 
-	/* The verb has a source of its own, by this name: -e, -F and what they take are refused;
-	 * NULL: it has not. */
-	const char *own_source;
-	bool own_clock; /* -F and --max-overhead are for it, too: a clock is among its sources */
+	const char *own_source; /* the name of what the verb samples; NULL: the user says what */
 	struct source_spec sources[FPL_SOURCES_MAX];
 	size_t nr_sources;    /* 1.. */
 	VECTOR(char *) words; /* owned: the arguments of -e, which sources borrow from */
@@ -79,6 +76,10 @@ void sampling_options_fini(struct sampling_options *options);
  * line. Parse with ARGP_IN_ORDER, or "10 -- COMMAND" loses which words came before the "--".
  */
 extern const struct argp sampling_argp;
+
+/* The same of verbs that have sources of their own, one of them a clock or none of them
+ * (cli/source_parsing.h). */
+extern const struct argp sampling_clock_argp, sampling_own_argp;
 
 /* The names of what is sampled to @buf, with ", " between them; NULL: a clock alone, which views
  * need not name. */

@@ -41,6 +41,19 @@ for option in --cgroup --comm --by; do
 done
 says 'Exit status: 0 ok'
 
+# A verb with sources of its own does not list what it refuses.
+for verb in offcpu wakeup wall heap; do
+	expect 0 '' "$verb" --help
+	says '^ .*--duration='
+	if grep -qE -- '--(event|period|filter|weight|unit)=' "$work/stdout"; then
+		echo "fpless $verb --help lists options that it refuses" >&2
+		failed=1
+	fi
+done
+says '--live'
+expect 0 '' wall --help
+says '^ .*--frequency='
+
 # Nonsense is refused in one line that names it.
 refused '-F 0: expected a frequency' profile -F 0 1
 refused '-F -5: expected a frequency' profile -F -5 1
