@@ -266,25 +266,38 @@ int BPF_PROG(on_switch, int preempt, struct task_struct *prev, struct task_struc
 	return 0;
 }
 
-/* A thread may run again. One that was not asleep is told of, too. */
+/* The thread is runnable from now on. Returns its books, and how long it has been blocked to
+ * @ret_ns; NULL: it has none, or was not asleep, which the kernel tells of, too. */
+static __always_inline struct fpl_thread_times *times_wake(struct task_struct *task, __u64 *ret_ns)
+{
+	struct fpl_thread_times *t = times_of(task);
+
+	if (!t || (t->state != FPL_THREAD_BLOCKED &&
+		   (t->state != FPL_THREAD_UNKNOWN || BPF_CORE_READ(task, on_cpu))))
+		return NULL;
+	if (t->state == FPL_THREAD_UNKNOWN)
+		t->sleep = STATE_INTERRUPTIBLE; /* it slept when the run began, nothing tells how */
+	*ret_ns = times_add(t, FPL_TIME_BLOCKED, bpf_ktime_get_ns());
+	t->state = FPL_THREAD_RUNNABLE;
+	return t;
+}
+
+/* A thread may run again. */
 SEC("tp_btf/sched_wakeup")
 int BPF_PROG(on_wakeup, struct task_struct *task)
 {
 	struct fpl_thread_times *t;
+	__u64 ns = 0;
 
 	if (!gate_is_open())
 		return 0;
-	t = times_of(task);
-	if (!t || (t->state != FPL_THREAD_BLOCKED &&
-		   (t->state != FPL_THREAD_UNKNOWN || BPF_CORE_READ(task, on_cpu))))
+	t = times_wake(task, &ns);
+	if (!t)
 		return 0;
-	if (t->state == FPL_THREAD_UNKNOWN)
-		t->sleep = STATE_INTERRUPTIBLE; /* it slept when the run began, nothing tells how */
 	if (config.flags & FPL_CONFIG_WAKERS)
-		wait_unwanted(&t->blocked, times_add(t, FPL_TIME_BLOCKED, bpf_ktime_get_ns()));
+		wait_unwanted(&t->blocked, ns);
 	else
-		block_ended(t, times_add(t, FPL_TIME_BLOCKED, bpf_ktime_get_ns()));
-	t->state = FPL_THREAD_RUNNABLE;
+		block_ended(t, ns);
 	return 0;
 }
 
@@ -350,6 +363,21 @@ static __always_inline __u32 wait_flags(const struct fpl_thread_times *t, __u32 
 	return t->sleep ? FPL_SAMPLE_RUNNABLE | FPL_SAMPLE_WOKEN : FPL_SAMPLE_RUNNABLE;
 }
 
+/* Take a slot for the moment, whose sample weighs @weight ns of a wait. Returns its scratch; NULL:
+ * no slot is free. */
+static __always_inline struct fpl_scratch *wait_weigh(struct moment *moment, __u64 weight)
+{
+	struct fpl_scratch *s;
+
+	moment->slot = slot_take();
+	s = moment->slot ? slot_scratch(moment->slot) : 0;
+	if (s) {
+		s->given.weight = weight;
+		s->given.objects = 0; /* it is no allocation */
+	}
+	return s;
+}
+
 /* Sample the wait of the current thread in @state, where one is due. Nothing is kept on the stack
  * from one state to the next: kernel 6.1 allows 512 bytes of it. */
 static __always_inline void sample_wait(void *ctx, __u32 state)
@@ -357,18 +385,11 @@ static __always_inline void sample_wait(void *ctx, __u32 state)
 	struct fpl_thread_times *t = times_of(bpf_get_current_task_btf());
 	struct moment moment = { .ctx = ctx, .has_weight = 1 };
 	__u64 weight = t ? waits_take_due(t, state) : 0;
-	struct fpl_scratch *s;
 
 	if (!t || !weight)
 		return;
 	moment.flags = wait_flags(t, state);
-	moment.slot = slot_take();
-	s = moment.slot ? slot_scratch(moment.slot) : 0;
-	if (s) {
-		s->given.weight = weight;
-		s->given.objects = 0; /* it is no allocation */
-	}
-	if (!moment.slot)
+	if (!wait_weigh(&moment, weight))
 		return;
 	sample_at(&moment);
 	slot_give_back(moment.slot);

@@ -177,6 +177,15 @@ static __always_inline __u64 event_weight(const struct moment *moment)
 	return value * source_weight(moment->source);
 }
 
+/* Words for a sample's key, FPL_KEY_MAX of them, behind its others; NULL: there is no room. */
+static __always_inline __u64 *key_words(struct fpl_scratch *s)
+{
+	__u64 at = (__u32)s->sample.nr_user + s->sample.nr_kernel + s->sample.nr_fp;
+
+	LOOKUP_OPAQUE(at);
+	return at > FPL_FRAMES_MAX - FPL_KEY_MAX ? NULL : s->frames + at;
+}
+
 /*
  * Append the key that the source asks for to the sample's words. Returns the number of its words. A
  * function, as event_passes().
@@ -185,13 +194,10 @@ static __noinline __u32 event_key(const void *record, const struct fpl_source *s
 				  struct fpl_scratch *s, struct fpl_counters *count)
 {
 	const struct fpl_field *field = &source->key;
-	__u64 at = (__u32)s->sample.nr_user + s->sample.nr_kernel + s->sample.nr_fp;
-	__u64 *key;
+	__u64 *key = key_words(s);
 
-	LOOKUP_OPAQUE(at);
-	if (at > FPL_FRAMES_MAX - FPL_KEY_MAX)
+	if (!key)
 		return 0;
-	key = s->frames + at;
 	if (field->kind < FPL_FIELD_TEXT) {
 		key[0] = field_number(record, field);
 		return 1;

@@ -157,13 +157,10 @@ static __always_inline int is_wanted_mode(int in_kernel)
 /* Append the name of @task to the sample's words, as its key. Returns the number of its words. */
 static __noinline __u32 task_key(struct task_struct *task, struct fpl_scratch *s)
 {
-	__u64 at = (__u32)s->sample.nr_user + s->sample.nr_kernel + s->sample.nr_fp;
-	__u64 *key;
+	__u64 *key = key_words(s);
 
-	LOOKUP_OPAQUE(at);
-	if (at > FPL_FRAMES_MAX - FPL_KEY_MAX)
+	if (!key)
 		return 0;
-	key = s->frames + at;
 	for (__u32 i = 0; i < FPL_KEY_MAX; i++)
 		key[i] = 0;
 	bpf_probe_read_kernel(key, sizeof(task->comm), &task->comm);

@@ -56,22 +56,13 @@ static __noinline void waker_name(struct task_struct *wakee, struct fpl_scratch 
 	sample_count(s, count);
 }
 
-/* The wait is over whose sample is due. */
-static __always_inline void waker_sample(void *ctx, struct task_struct *wakee,
-					 struct fpl_waits *waits)
+/* A wait of the other thread is over, and its sample weighs @weight. */
+static __always_inline void waker_sample(void *ctx, struct task_struct *wakee, __u64 weight)
 {
 	struct moment moment = { .ctx = ctx, .has_weight = 1, .wakee = wakee };
-	struct fpl_scratch *s;
+	struct fpl_scratch *s = wait_weigh(&moment, weight);
 	enum waker waker;
 
-	moment.slot = slot_take();
-	s = moment.slot ? slot_scratch(moment.slot) : 0;
-	__sync_fetch_and_add(&times.blocked.sampled_ns, waits->due_ns);
-	if (s) {
-		s->given.weight = waits->due_ns;
-		s->given.objects = 0; /* it is no allocation */
-	}
-	waits->due_ns = 0;
 	if (!s)
 		return;
 	waker = waker_now();
@@ -93,24 +84,20 @@ SEC("tp_btf/sched_waking")
 int BPF_PROG(sample_waking, struct task_struct *task)
 {
 	struct fpl_thread_times *t;
-	__u64 ns;
+	__u64 ns = 0, weight;
 
 	if (!gate_is_open())
 		return 0;
-	t = times_of(task);
-	if (!t || (t->state != FPL_THREAD_BLOCKED &&
-		   (t->state != FPL_THREAD_UNKNOWN || BPF_CORE_READ(task, on_cpu))))
+	t = times_wake(task, &ns);
+	if (!t)
 		return 0;
-	if (t->state == FPL_THREAD_UNKNOWN)
-		t->sleep = STATE_INTERRUPTIBLE; /* it slept when the run began, nothing tells how */
-	ns = times_add(t, FPL_TIME_BLOCKED, bpf_ktime_get_ns());
-	t->state = FPL_THREAD_RUNNABLE;
 	if (!is_sleeper_wanted(task)) {
 		wait_unwanted(&t->blocked, ns);
 		return 0;
 	}
 	block_ended(t, ns);
-	if (t->blocked.due_ns)
-		waker_sample(ctx, task, &t->blocked);
+	weight = waits_take_due(t, FPL_THREAD_BLOCKED);
+	if (weight)
+		waker_sample(ctx, task, weight);
 	return 0;
 }
