@@ -5,9 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "cli/cli.h"
-#include "cli/parse.h"
 #include "cli/sampling_options.h"
 #include "cli/sampling_run.h"
 #include "cli/stack_options.h"

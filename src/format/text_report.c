@@ -264,27 +264,17 @@ static void write_stacks(FILE *to, const struct merged *merged, const struct who
 	}
 }
 
-/* Write how many samples weigh so much. */
-static void write_counted(FILE *to, const struct recording *recording)
-{
-	uint64_t shown = recording_shown(recording);
-	char counted[128];
-
-	sample_type_text(recording, counted, sizeof(counted));
-	if (shown == 1 && !strcmp(counted, "samples"))
-		counted[strlen("sample")] = '\0';
-	fprintf(to, " in %" PRIu64 " %s", shown, counted);
-}
-
 /* Write what was sampled, as far as it is known. */
 static void write_heading(FILE *to, const struct recording *recording, const struct whole *whole)
 {
 	const char *event = recording_string(recording, recording->event);
-	char safe[64], said[256];
+	uint64_t shown = recording_shown(recording);
+	char safe[64], said[256], counted[128];
 
 	fputs(measure_reported(&whole->measure, whole->sum, said, sizeof(said)), to);
 	if (whole->measure.weight)
-		write_counted(to, recording);
+		fprintf(to, " in %" PRIu64 " %s", shown,
+			sample_type_counted(recording, shown, counted, sizeof(counted)));
 	/* of a heap there is no such thing */
 	if (*event && sample_type_is_samples(recording)) {
 		text_escape(safe, sizeof(safe), event, "");

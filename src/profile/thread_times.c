@@ -60,15 +60,15 @@ static int run_iterator(const struct fpless_bpf *skel, void (*pause)(void *ctx),
 
 int thread_times_begin(const struct fpless_bpf *skel, struct fpl_err *err)
 {
-	int code = are_kept(skel) ? run_iterator(skel, NULL, NULL, err) : 0;
+	int code = 0;
 
 	/* A thread is left out that is forked, in a place that was visited, by one that was not;
 	 * and one that is forked on the CPU where the iterator was interrupted while it made books.
 	 */
-	for (int i = 0; are_kept(skel) && code == 0 && i < AGAIN_MAX; i++) {
-		set_pass(skel, FPL_TIMES_BEGIN_AGAIN);
+	for (int i = 0; are_kept(skel) && code == 0 && i <= AGAIN_MAX; i++) {
+		set_pass(skel, i ? FPL_TIMES_BEGIN_AGAIN : FPL_TIMES_BEGIN);
 		code = run_iterator(skel, NULL, NULL, err);
-		if (!__atomic_load_n(&skel->bss->times.threads_without, __ATOMIC_SEQ_CST))
+		if (i && !__atomic_load_n(&skel->bss->times.threads_without, __ATOMIC_SEQ_CST))
 			break;
 	}
 	return code;

@@ -105,6 +105,15 @@ const char *sample_type_text(const struct recording *recording, char *buf, size_
 	return buf;
 }
 
+const char *sample_type_counted(const struct recording *recording, uint64_t nr, char *buf,
+				size_t size)
+{
+	sample_type_text(recording, buf, size);
+	if (nr == 1 && !strcmp(buf, "samples"))
+		buf[strlen("sample")] = '\0';
+	return buf;
+}
+
 /* Do weights repeat the counts, which are nanoseconds of the same? */
 static bool weights_are_counts(const struct recording *recording)
 {

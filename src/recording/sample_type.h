@@ -42,6 +42,10 @@ uint64_t sample_unit_ns(const char *unit);
  */
 const char *sample_type_text(const struct recording *recording, char *buf, size_t size);
 
+/* The same behind @nr: "sample" behind 1. Returns @buf. */
+const char *sample_type_counted(const struct recording *recording, uint64_t nr, char *buf,
+				size_t size);
+
 /*
  * Do weights say anything that counts do not? Of samples they always do. Cost: O(stacks), where
  * counts are of something else.

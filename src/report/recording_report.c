@@ -215,12 +215,9 @@ static void write_samples(FILE *to, const struct recording_report *report,
 	struct measure measure;
 
 	measure_init(recording, &measure);
-	sample_type_text(recording, counted, sizeof(counted));
-	if (report->shown == 1 && !strcmp(counted, "samples"))
-		counted[strlen("sample")] = '\0';
 	fputs("fpless: ", to);
 	summary_write_number(to, report->shown);
-	fprintf(to, " %s", counted);
+	fprintf(to, " %s", sample_type_counted(recording, report->shown, counted, sizeof(counted)));
 	write_event(to, recording);
 	if (measure.weight && measure_sum(recording) != report->shown)
 		fprintf(to, " (%s)",
