@@ -69,7 +69,7 @@ static __always_inline void waits_begin(struct fpl_waits *waits)
 }
 
 /* Begin the books of @task. @state: what it does now; runnable: it is new. Returns whether they
- * were begun: not where the kernel has no memory, or makes those of another thread on this CPU. */
+ * were begun: not where they are there, or where the kernel has no memory. */
 static __always_inline int times_make(struct task_struct *task, __u32 state)
 {
 	struct fpl_thread_times *t;
@@ -78,12 +78,17 @@ static __always_inline int times_make(struct task_struct *task, __u32 state)
 		.state = state,
 	};
 
+	if (times_of(task))
+		return 0;
 	if (state == FPL_THREAD_RUNNABLE)
 		fresh.sleep = STATE_NEW;
 	waits_begin(&fresh.blocked);
 	waits_begin(&fresh.runnable);
 	t = bpf_task_storage_get(&thread_times, task, &fresh, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	__sync_fetch_and_add(t ? &times.begun : &times.threads_without, 1);
+	if (t)
+		__sync_fetch_and_add(&times.begun, 1);
+	else if (!times_of(task)) /* the iterator may visit a thread while it is being born */
+		__sync_fetch_and_add(&times.threads_without, 1);
 	return t != NULL;
 }
 
@@ -327,7 +332,7 @@ int on_times_exec(void *ctx)
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct fpl_target *target = target_of(tgid_of(task), start_of(task));
 
-	if (gate_is_open() && !times_of(task) &&
+	if (gate_is_open() &&
 	    ((config.flags & FPL_CONFIG_ALL) ||
 	     (target && (target->flags & (FPL_TARGET_ACTIVE | FPL_TARGET_ON_EXEC)))))
 		times_make(task, FPL_THREAD_RUNNING);

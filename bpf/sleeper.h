@@ -249,8 +249,8 @@ int each_thread(struct bpf_iter__task *ctx)
 	}
 	if (BPF_CORE_READ(task, pid) &&
 	    is_active_target(tgid_of(task), BPF_CORE_READ(task, group_leader, start_boottime)) &&
-	    !times_of(task) && times_make(task, FPL_THREAD_UNKNOWN) &&
-	    times_pass == FPL_TIMES_BEGIN_AGAIN && times.threads_without)
+	    times_make(task, FPL_THREAD_UNKNOWN) && times_pass == FPL_TIMES_BEGIN_AGAIN &&
+	    times.threads_without)
 		__sync_fetch_and_add(&times.threads_without, -1);
 	return 0;
 }
