@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """usage: test_kernel.py SERIES FPLESS FIXTURES EXPECTATIONS SEQUENCE PROGRAMS_TEST UPROBE_TEST HEAP_TEST
 
-Boots a kernel of Debian under qemu and has fpless profile the programs with known stacks there, and
-programs of this machine; and a cgroup has its share there. The stacks are judged here, by the code that judges those of the running
-kernel, and compared with the running kernel's. Time in the guest counts instructions; how long it took
-here is told, never judged.
+Boots a kernel of Debian under qemu, once, for everything that is tested there. fpless profiles the programs with known
+stacks and programs of this machine; a cgroup has its share, and a user with few rights is told what lacks. The stacks
+are judged here, by the code that judges those of the running kernel, and compared with the running kernel's. Time in
+the guest counts instructions; how long it took here is told, never judged.
 """
 
 import collections
@@ -25,6 +25,7 @@ from expectation import Frame, Judge
 from fpless_run import Files, Run
 from probe_calls import ProbeCalls
 from programs import SAMPLES_MIN
+from rights import Rights
 from run_fixture import copies
 
 HZ = 97  # no divisor of the kernel's tick
@@ -101,6 +102,7 @@ class Test:
         self.blocked = BlockedTime(self.fpless, self.fixtures)
         self.cgroup = CgroupShare(self.fpless, os.path.join(self.fixtures, "caller"))
         self.probes = ProbeCalls(self.fpless, self.fixtures)
+        self.rights = Rights(self.fpless, self.fixtures)
 
     def known(self, place):
         return programs.known(self.fixtures, self.expectations, place)
@@ -125,6 +127,7 @@ class Test:
         with open(os.path.realpath(__file__), encoding="utf-8") as file:
             archive.text("/tmp/input", file.read() * 12)
         self.cgroup.add_to(archive)
+        self.rights.add_to(archive)
         return archive
 
     def script(self):
@@ -137,7 +140,7 @@ class Test:
                  shlex.join([os.path.realpath(self.heap_test), HEAP_OPERATIONS])
                  + " > /out/heap 2>&1; echo $? >> /out/heap"]
         lines += [run.script(self.fpless, self.sequence) for run in self.runs]
-        lines += [part.script() for part in (self.blocked, self.cgroup, self.probes)]
+        lines += [part.script() for part in (self.blocked, self.cgroup, self.probes, self.rights)]
         words = [self.fpless, "compare", "-F", str(HZ), "--json", "--",
                  os.path.join(self.fixtures, "frames"), "1500", "200"]
         lines += [f"echo {FP_DEPTH} > /proc/sys/kernel/perf_event_max_stack",
@@ -287,7 +290,7 @@ def main():
         if test.main.run.status == 0:
             faults += test.judge_distro() + test.compare_with_host(test.main)
         faults += test.judge_compare(out) + test.blocked.judge(out) + test.cgroup.judge(out)
-        faults += test.probes.judge(out)
+        faults += test.probes.judge(out) + test.rights.judge(out)
         if faults and os.environ.get("FPLESS_TEST_KEEP"):
             shutil.copytree(out, os.environ["FPLESS_TEST_KEEP"], dirs_exist_ok=True)
         return boot.end(faults)

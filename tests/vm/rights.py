@@ -1,20 +1,13 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""usage: test_rights.py SERIES FPLESS FIXTURES
-
-Under Debian's perf_event_paranoid of 3, where its kernels let only CAP_SYS_ADMIN open events: root
-and who has it profile, and keep six capabilities; who has the six alone is told what to do, and
+"""In a guest, under Debian's perf_event_paranoid of 3, where its kernels let only CAP_SYS_ADMIN open events: root
+and a user with it profile, and keep six capabilities; a user with the six alone is told what to do, and
 profiles another user's program where the level is 2. fpless in a PID namespace of its own works."""
 
 import json
 import os
 import shutil
-import sys
-import tempfile
 
-import boot
-import guest
-
+FOLDER, PARANOID = "/out/rights", "/proc/sys/kernel/perf_event_paranoid"
 SIX = ["bpf", "perfmon", "sys_ptrace", "dac_read_search", "checkpoint_restore", "syslog"]
 MASK = sum(1 << number for number in (39, 38, 19, 2, 40, 34))
 NOBODY, DAEMON = 65534, 1
@@ -31,40 +24,43 @@ def user(uid, caps):
            f"--ambient-caps=-all,{given}"
 
 
-class Test:
-    def __init__(self, fpless, fixtures):
-        self.fpless, self.chain = os.path.realpath(fpless), os.path.join(os.path.realpath(fixtures),
-                                                                        "chain")
+class Rights:
+    """Runs of fpless by users with more and with fewer capabilities."""
 
-    def archive(self):
-        archive = guest.base_archive()
+    def __init__(self, fpless, fixtures):
+        self.fpless, self.chain = fpless, os.path.join(fixtures, "chain")
+
+    @staticmethod
+    def add_to(archive):
         for tool in ("setpriv", "unshare", "chmod", "kill"):
             archive.program(shutil.which(tool, path="/usr/sbin:/usr/bin:/sbin:/bin"))
-        for program in (self.fpless, self.chain):
-            archive.program(program)
         archive.text("/look.sh", LOOK)
-        return archive
 
     def run(self, name, wrapper, words):
-        folder = f"/out/{name}"
+        folder = f"{FOLDER}/{name}"
         return f"mkdir {folder}; chmod 777 {folder}\n" \
                f"{wrapper} {self.fpless} profile -q -F 999 -o {folder}/run.jsonl {words} " \
                f"2> {folder}/stderr; echo $? > {folder}/status\n"
 
     def script(self):
-        paranoid = "/proc/sys/kernel/perf_event_paranoid"
-        attached = f"-d 2 -p $(cat /out/pid)"
-        return f"chmod 777 /out; echo 3 > {paranoid}\n" \
-            + self.run("root", "", "-- sh /look.sh /out/root") \
-            + self.run("admin", user(NOBODY, [*SIX, "sys_admin"]), "-- sh /look.sh /out/admin") \
+        attached = f"-d 2 -p $(cat {FOLDER}/pid)"
+        return f"mkdir {FOLDER}; chmod 777 {FOLDER}; paranoid=$(cat {PARANOID}); echo 3 > {PARANOID}\n" \
+            + self.run("root", "", f"-- sh /look.sh {FOLDER}/root") \
+            + self.run("admin", user(NOBODY, [*SIX, "sys_admin"]), f"-- sh /look.sh {FOLDER}/admin") \
             + self.run("refused", user(NOBODY, SIX), "-d 1") \
-            + f"echo 2 > {paranoid}\n" \
+            + f"echo 2 > {PARANOID}\n" \
             + f"setpriv --reuid={DAEMON} --regid={DAEMON} --clear-groups --inh-caps=-all " \
-            + f"{self.chain} 600000 & echo $! > /out/pid\n" \
+            + f"{self.chain} 600000 & echo $! > {FOLDER}/pid\n" \
             + self.run("six", user(NOBODY, SIX), attached) \
-            + "kill $(cat /out/pid)\n" \
+            + f"kill $(cat {FOLDER}/pid)\n" \
             + self.run("inside", "unshare --mount --pid --fork --mount-proc",
-                       f"-- {self.chain} 1200")
+                       f"-- {self.chain} 1200") \
+            + f"echo $paranoid > {PARANOID}\n"
+
+    @staticmethod
+    def judge(out):
+        folder = out + FOLDER.removeprefix("/out")
+        return [f"rights: {fault}" for fault in rights_faults(folder)]
 
 
 def text(out, *names):
@@ -93,7 +89,7 @@ def chain_faults(out, name):
     return []
 
 
-def judge(out):
+def rights_faults(out):
     faults = []
     for name, expected in (("root", "0"), ("admin", "0"), ("refused", "2"), ("six", "0"),
                            ("inside", "0")):
@@ -116,19 +112,3 @@ def judge(out):
             or len(said.splitlines()) != 1:
         faults.append(f"refused: {said}")
     return faults + chain_faults(out, "six") + chain_faults(out, "inside")
-
-
-def main():
-    series, test = sys.argv[1], Test(*sys.argv[2:4])
-    kernel = boot.kernel_or_skip(series)
-    out = tempfile.mkdtemp(prefix="fpless-vm-")
-    try:
-        done = boot.boot(kernel, test.archive(), test.script(), out)
-        print(f"Linux {kernel}: {done}")
-        return boot.end(judge(out))
-    finally:
-        shutil.rmtree(out)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
