@@ -16,9 +16,9 @@ class Recording:
     """Stacks are written from the root to the leaf: "main", "work@/lib/libwork.so", "leaf!fp" (found by a frame-pointer
     step), "[k]sys_read" (kernel code), "main+inner+innermost" (two inlined in main)."""
 
-    def __init__(self, argv=None):
-        self.meta = dict(META, argv=argv or META["argv"])
-        self.lines, self.samples, self.user_samples, self.stops = [], 0, 0, {}
+    def __init__(self, argv=None, **meta):
+        self.meta = dict(META, argv=argv or META["argv"], **meta)
+        self.lines, self.samples, self.weight, self.stops = [], 0, 0, {}
         self.places = {}  # of functions: (object, address)
 
     def frame(self, text):
@@ -35,24 +35,28 @@ class Recording:
         address = self.places.setdefault((text, "kernel"), address)
         return {"addr": hex(address + 5), "symbol": text, "offset": 5, "module": None}
 
-    def add(self, count, stack, comm="app", pid=100, stop="outermost", fp=None, cls=None):
+    def add(self, count, stack, comm="app", pid=100, stop="outermost", fp=None, cls=None, weight=None, **labels):
         user = [self.frame(text) for text in stack if not text.startswith("[k]")]
         kernel = [self.kernel_frame(text[3:]) for text in stack if text.startswith("[k]")]
-        line = {"type": "stack", "count": count, "weight_ns": count * META["period_ns"], "comm": comm, "pid": pid, "stop": stop,
-                "user": user[::-1], "kernel": kernel[::-1]}
+        weighed = {"weight_ns": count * META["period_ns"]} if weight is None else {"weight": weight}
+        line = {"type": "stack", "count": count, **weighed, "comm": comm, "pid": pid, **labels, "stop": stop, "user": user[::-1],
+                "kernel": kernel[::-1]}
         if cls:
             line["fp"] = [self.frame(text + "!fp") for text in fp][::-1]
             line["class"] = cls
         self.lines.append(line)
         self.samples += count
-        self.user_samples += count
+        self.weight += weight or 0
         self.stops[stop] = self.stops.get(stop, 0) + count
         return self
 
     def write(self, path):
-        books = {"type": "books", "format": 1, "event": "cpu-clock", "hz": 99, "period_ns": META["period_ns"], "duration_ms": 10000, "cpus": 4,
+        source = {key: self.meta[key] for key in ("event", "hz", "period_ns", "period", "weight_type", "weight_unit") if key in self.meta}
+        if self.weight:
+            source["weight"] = self.weight
+        books = {"type": "books", "format": 1, **source, "duration_ms": 10000, "cpus": 4,
                  "expected": self.samples + 12, "missed": 2, "fired": self.samples + 10, "shown": self.samples, "idle": 7, "filtered": 2,
-                 "lost": {"ring_full": 1}, "user_samples": self.user_samples, "complete": self.stops.get("outermost", 0), "stop": self.stops}
+                 "lost": {"ring_full": 1}, "user_samples": self.samples, "complete": self.stops.get("outermost", 0), "stop": self.stops}
         with open(path, "w", encoding="utf-8") as file:
             for line in [self.meta, *self.lines, books]:
                 file.write(json.dumps(line) + "\n")
