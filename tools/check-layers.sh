@@ -43,6 +43,7 @@ allow src/recording 'recording/|base/|bpf/shared\.h'
 allow src/parse   'parse/|unwind/|symbolize/|obj/|base/|bpf/shared\.h'
 allow src/profile "profile/|source/|parse/|proc/|unwind/|$answers|obj/|base/|bpf/"
 allow src/verify  'verify/|unwind/|obj/|base/|bpf/'
+allow src/core    "core/|profile/|parse/|$answers|proc/|unwind/|obj/|base/|bpf/shared\.h"
 allow src/judge   'judge/|naming/|verify/|profile/|parse/|proc/|unwind/|obj/|base/|bpf/shared\.h'
 allow src/doctor  'doctor/|view/|profile/|source/|parse/|proc/|unwind/|obj/|base/|bpf/shared\.h'
 # kallsyms are the kernel's, whose names are demangled here
@@ -55,7 +56,7 @@ allow src/diff    'diff/|picture/|view/|recording/|base/|bpf/shared\.h'
 allow src/compare "compare/|naming/|format/|view/|recording/|profile/|$answers|base/|bpf/shared\.h"
 allow src/report  'report/|compare/|naming/|format/|view/|recording/|profile/|base/|bpf/shared\.h'
 allow src/top     'top/|naming/|view/|recording/|profile/|base/|bpf/shared\.h'
-allow src/cli     'cli/|annotate/|top/|judge/|verify/|report/|compare/|naming/|diff/|format/|picture/|view/|recording/|doctor/|profile/|source/|parse/|proc/|unwind/|obj/|base/|bpf/shared\.h'
+allow src/cli     'cli/|core/|annotate/|top/|judge/|verify/|report/|compare/|naming/|diff/|format/|picture/|view/|recording/|doctor/|profile/|source/|parse/|proc/|unwind/|obj/|base/|bpf/shared\.h'
 allow src/manual  'manual/|cli/|format/|profile/|source/|base/'
 
 # Includes do not show every way up: a callback lets a folder call into one that lies above it. Structs of function

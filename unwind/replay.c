@@ -59,6 +59,8 @@ static int env_read_stack(struct env *env, void *dst, uint32_t size, uint64_t ad
 	const struct fpl_hole *hole = &env->input->hole;
 	uint64_t off = addr - regs->stack_addr;
 
+	if (env->input->read_memory)
+		return env->input->read_memory(env->input->arg, addr, dst, size);
 	/* what begins before the hole ends before it */
 	if (hole->size && off + size > hole->off) {
 		if (off < (uint64_t)hole->off + hole->size)

@@ -35,12 +35,15 @@ struct replay_input {
 	const uint8_t *shared; /* [shared_size] */
 	uint32_t shared_off, shared_size;
 
+	/* Copies the @size bytes of memory at @addr; returns 0 if it got them all. NULL: @stack and
+	 * the islands are all there is; else they are not looked at. */
+	int (*read_memory)(void *arg, uint64_t addr, void *dst, size_t size);
 	/*
 	 * Copies the @size bytes of code at @addr; returns 0 if it got them all. NULL: no code can
 	 * be read, and frame-pointer steps are checked by the frames they lead to.
 	 */
 	int (*read_code)(void *arg, uint64_t addr, void *dst, size_t size);
-	void *arg; /* for read_code */
+	void *arg; /* for read_memory and read_code */
 
 	uint32_t max_depth;  /* frames wanted; cut to FPL_DEPTH_MAX */
 	uint32_t root_depth; /* number of outermost frames among them; 0, or not less than

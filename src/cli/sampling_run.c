@@ -424,22 +424,29 @@ static int run(const struct sampling_options *options, const struct sampling_ver
 	return present(&sinks, &profile, namer, cache, options, verb, &code);
 }
 
-int sampling_main(int argc, char **argv, const struct argp *argp, void *input,
-		  struct sampling_options *options, const struct sampling_verb *verb)
+int sampling_run(char **argv, uint64_t started_ns, struct sampling_options *options,
+		 const struct sampling_verb *verb)
 {
 	struct privileged_helper helper = HELPER_NONE;
-	uint64_t started_ns = clock_monotonic_ns();
+	int status;
 
-	if (argp_parse(argp, argc, argv, ARGP_IN_ORDER, NULL, input))
-		return CLI_EXIT_USAGE;
 	output_options_set_log(&options->output);
 	sampling_options_say_max(options);
-
-	int status = run(options, verb, &helper, started_ns, argv);
+	status = run(options, verb, &helper, started_ns, argv);
 
 	/* unwritten outputs of the verb are dropped while the helper still runs */
 	if (verb->abandon)
 		verb->abandon(verb->ctx);
 	helper_fini(&helper);
 	return status;
+}
+
+int sampling_main(int argc, char **argv, const struct argp *argp, void *input,
+		  struct sampling_options *options, const struct sampling_verb *verb)
+{
+	uint64_t started_ns = clock_monotonic_ns();
+
+	if (argp_parse(argp, argc, argv, ARGP_IN_ORDER, NULL, input))
+		return CLI_EXIT_USAGE;
+	return sampling_run(argv, started_ns, options, verb);
 }

@@ -63,3 +63,8 @@ struct sampling_verb {
  */
 int sampling_main(int argc, char **argv, const struct argp *argp, void *input,
 		  struct sampling_options *options, const struct sampling_verb *verb);
+
+/* The same with @options, which are parsed already. @started_ns: CLOCK_MONOTONIC when fpless began.
+ */
+int sampling_run(char **argv, uint64_t started_ns, struct sampling_options *options,
+		 const struct sampling_verb *verb);

@@ -20,6 +20,16 @@ static int find_vdso(const struct proc_map *map, void *ctx)
 	return 0;
 }
 
+int vdso_copy(const void *image, size_t size, int *ret, struct fpl_err *err)
+{
+	AUTO_FD int fd = memfd_create("fpless-vdso", MFD_CLOEXEC);
+
+	if (fd < 0 || write(fd, image, size) != (ssize_t)size)
+		return fpl_fail(err, fd < 0 ? -errno : -EIO, "[vdso]: memfd: %s", strerror(errno));
+	*ret = TAKE_FD(fd);
+	return 0;
+}
+
 int vdso_open(int *ret, struct fpl_err *err)
 {
 	const void *image = (const void *)getauxval(AT_SYSINFO_EHDR);
@@ -27,11 +37,5 @@ int vdso_open(int *ret, struct fpl_err *err)
 
 	if (!image || proc_maps_read(getpid(), find_vdso, &size, NULL) || !size)
 		return fpl_fail(err, -ENOENT, "[vdso]: this process has none");
-
-	AUTO_FD int fd = memfd_create("fpless-vdso", MFD_CLOEXEC);
-
-	if (fd < 0 || write(fd, image, size) != (ssize_t)size)
-		return fpl_fail(err, fd < 0 ? -errno : -EIO, "[vdso]: memfd: %s", strerror(errno));
-	*ret = TAKE_FD(fd);
-	return 0;
+	return vdso_copy(image, size, ret, err);
 }

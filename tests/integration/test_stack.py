@@ -144,7 +144,7 @@ class Stack(RootCase):
 
     def test_errors(self):
         self.assertIn("whose stacks", self.stack(status=1).stderr)
-        self.assertIn("'x': expected process ids", self.stack("x", status=1).stderr)
+        self.assertIn("'1,': expected process ids", self.stack("1,", status=1).stderr)
         self.assertIn("-a excludes", self.stack("-a", 1, status=1).stderr)
         self.stack(4194303, status=3)
 
