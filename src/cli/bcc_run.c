@@ -124,7 +124,10 @@ static int begin(void *ctx, struct fpl_err *err)
 {
 	const struct bcc_run *run = ctx;
 
-	bcc_head(stdout, &run->output);
+	if (run->head)
+		run->head(stdout, &run->output);
+	else
+		bcc_head(stdout, &run->output);
 	return fflush(stdout) ? fpl_fail(err, -errno, "stdout: %s", strerror(errno)) : 0;
 }
 
@@ -170,8 +173,10 @@ int bcc_run_main(int argc, char **argv, const struct argp *argp, struct bcc_run 
 
 	int status = sampling_main(
 		argc, argv, argp, run, &run->sampling,
-		&(struct sampling_verb){
-			.ctx = run, .own_text = true, .open = begin, .write = write_stacks });
+		&(struct sampling_verb){ .ctx = run,
+					 .own_text = true,
+					 .open = begin,
+					 .write = run->write ? run->write : write_stacks });
 
 	sampling_options_fini(&run->sampling);
 	return status;

@@ -14,6 +14,10 @@ struct names;
 struct bcc_run {
 	struct sampling_options sampling;
 	struct bcc_output output;
+	/* They write the text, the second as sampling_verb.write, whose ctx is this; NULL: bcc_head
+	 * and bcc_write. */
+	void (*head)(FILE *to, const struct bcc_output *options);
+	int (*write)(void *ctx, struct names *names, const struct recording *recording);
 };
 
 /* Keys of options without a letter; those of a verb begin behind them. */
@@ -36,7 +40,8 @@ void bcc_parse_storage(const char *name, const char *arg, struct bcc_run *run,
 		       struct argp_state *state);
 
 /*
- * Parse -p, -U, -K, -d, -f, -h, --stack-storage-size and the duration; check them at the end.
+ * Parse -p, -U, -K, -d, -f, -h, --stack-storage-size and the duration, as far as the verb has them;
+ * check them at the end.
  * Returns as a parser of argp does; an invalid one ends the process with CLI_EXIT_USAGE.
  */
 error_t bcc_parse(int key, char *arg, struct bcc_run *run, struct argp_state *state);

@@ -13,12 +13,10 @@
 #include "cli/bcc_run.h"
 #include "cli/cli.h"
 #include "cli/parse.h"
-#include "cli/sampling_options.h"
-#include "cli/sampling_run.h"
 #include "cli/verbs.h"
 #include "format/bcc_stackcount.h"
 
-enum { KEY_DEBUG = 0x100 };
+enum { KEY_DEBUG = BCC_KEY_OWN };
 
 static const struct argp_option options_list[] = {
 	{ "pid", 'p', "PID", 0, "Count events of this process only", 1 },
@@ -40,8 +38,7 @@ static const struct argp_option options_list[] = {
 };
 
 struct stackcount {
-	struct sampling_options sampling;
-	struct bcc_stackcount output;
+	struct bcc_run run; /* first, as bcc_run_main has it */
 	bool timestamp;
 };
 
@@ -157,17 +154,17 @@ static char *event_of(const char *pattern, struct argp_state *state)
 
 static void parse_pattern(const char *arg, struct stackcount *tool, struct argp_state *state)
 {
-	struct sampling_options *sampling = &tool->sampling;
+	struct sampling_options *sampling = &tool->run.sampling;
 	struct fpl_err err = { 0 };
 	char *word;
 
-	if (tool->output.pattern)
+	if (tool->run.output.pattern)
 		refuse(state, "'%s': unexpected: one pattern a run", arg);
 	if (strchr(arg, '*'))
 		refuse(state,
 		       "%s: '*' is not supported: one event a run: fpless events finds its name",
 		       arg);
-	tool->output.pattern = arg;
+	tool->run.output.pattern = arg;
 	word = event_of(arg, state);
 	if (!word || vector_push(&sampling->words, word)) {
 		free(word);
@@ -199,17 +196,11 @@ static void parse_pid(const char *arg, struct target_options *target, struct arg
 		refuse(state, "-p %s: expected a process", arg);
 }
 
-static void check_all(struct stackcount *tool, struct argp_state *state)
+static void check_all(struct bcc_run *run, struct argp_state *state)
 {
-	struct sampling_options *sampling = &tool->sampling;
-
-	if (!tool->output.pattern)
+	if (!run->output.pattern)
 		refuse(state, "expected an event: fpless bcc-stackcount c:malloc");
-	if (tool->output.user_only && tool->output.kernel_only)
-		refuse(state, "-U and -K exclude each other");
-	sampling->user = !tool->output.kernel_only;
-	sampling->kernel = !tool->output.user_only;
-	tool->output.one_process = sampling->target.nr_pids;
+	run->output.one_process = run->sampling.target.nr_pids;
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -218,43 +209,30 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'p':
-		parse_pid(arg, &tool->sampling.target, state);
+		parse_pid(arg, &tool->run.sampling.target, state);
 		return 0;
 	case 'c':
-		parse_cpu(arg, &tool->sampling.target, state);
+		parse_cpu(arg, &tool->run.sampling.target, state);
 		return 0;
 	case 'D':
-		tool->sampling.duration_ms = bcc_number("-D", arg, 1, INT_MAX, state) * 1000;
+		tool->run.output.seconds = bcc_number("-D", arg, 1, INT_MAX, state);
 		return 0;
 	case 'T':
 		tool->timestamp = true;
 		return 0;
 	case 'P':
-		tool->output.per_process = true;
-		return 0;
-	case 'K':
-		tool->output.kernel_only = true;
-		return 0;
-	case 'U':
-		tool->output.user_only = true;
-		return 0;
-	case 'd':
-		tool->output.delimited = true;
-		return 0;
-	case 'f':
-		tool->output.folded = true;
-		return 0;
-	case 'h':
-		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+		tool->run.output.per_process = true;
 		return 0;
 	case ARGP_KEY_ARG:
 		parse_pattern(arg, tool, state);
 		return 0;
 	case ARGP_KEY_END:
-		check_all(tool, state);
-		return 0;
+		check_all(&tool->run, state);
+		return bcc_parse(key, arg, &tool->run, state);
 	default:
-		return refuse_option(key, arg, state);
+		if (refuse_option(key, arg, state) != ARGP_ERR_UNKNOWN)
+			return 0;
+		return bcc_parse(key, arg, &tool->run, state);
 	}
 }
 
@@ -264,15 +242,6 @@ const struct argp bcc_stackcount_argp = {
 	.args_doc = "PATTERN",
 	.doc = "Count an event and the stacks that lead to it, with the options and the output of bcc's stackcount.",
 };
-
-/* sampling_verb.open */
-static int begin(void *ctx, struct fpl_err *err)
-{
-	const struct stackcount *tool = ctx;
-
-	bcc_stackcount_head(stdout, &tool->output);
-	return fflush(stdout) ? fpl_fail(err, -errno, "stdout: %s", strerror(errno)) : 0;
-}
 
 /* sampling_verb.write */
 static int write_stacks(void *ctx, struct names *names, const struct recording *recording)
@@ -286,27 +255,19 @@ static int write_stacks(void *ctx, struct names *names, const struct recording *
 
 	if (localtime_r(&now, &wall))
 		strftime(text, sizeof(text), "%H:%M:%S", &wall);
-	bcc_stackcount_write(stdout, &tool->output, tool->timestamp ? text : NULL, recording);
+	bcc_stackcount_write(stdout, &tool->run.output, tool->timestamp ? text : NULL, recording);
 	status = bcc_end(names, &nr_lost);
 	if (nr_lost)
 		fprintf(stderr, "WARNING: %" PRIu64 " stacks were lost.\n", nr_lost);
 	return status;
 }
 
-static void cleanup_tool(struct stackcount *tool)
-{
-	sampling_options_fini(&tool->sampling);
-}
-
 int cmd_bcc_stackcount(int argc, char **argv)
 {
-	CLEANUP(cleanup_tool) struct stackcount tool = { 0 };
+	struct stackcount tool = { .run = { .output = { .tool = BCC_STACKCOUNT },
+					    .head = bcc_stackcount_head,
+					    .write = write_stacks } };
 
-	sampling_options_init(&tool.sampling);
-	tool.sampling.output.quiet = true;
-	tool.sampling.output.own_stdout = argv[0];
-	return sampling_main(
-		argc, argv, &bcc_stackcount_argp, &tool, &tool.sampling,
-		&(struct sampling_verb){
-			.ctx = &tool, .own_text = true, .open = begin, .write = write_stacks });
+	sampling_options_init(&tool.run.sampling);
+	return bcc_run_main(argc, argv, &bcc_stackcount_argp, &tool.run);
 }

@@ -10,7 +10,7 @@
 
 #include "recording/recording.h"
 
-enum bcc_tool { BCC_PROFILE, BCC_OFFCPUTIME };
+enum bcc_tool { BCC_PROFILE, BCC_OFFCPUTIME, BCC_STACKCOUNT };
 
 struct bcc_output {
 	enum bcc_tool tool;
@@ -24,9 +24,14 @@ struct bcc_output {
 	size_t nr_pids;
 	const pid_t *tids; /* borrowed [nr_tids]; none: all threads */
 	size_t nr_tids;
+
+	/* of BCC_STACKCOUNT */
+	bool per_process;    /* stacks of the kernel alone, too, are told apart by process */
+	bool one_process;    /* it was named: no stack names it again */
+	const char *pattern; /* as it was typed; borrowed */
 };
 
-/* Write the text before the first sample. Nothing when folded. */
+/* Write the text before the first sample, unless it is BCC_STACKCOUNT's. Nothing when folded. */
 void bcc_head(FILE *to, const struct bcc_output *options);
 
 /*

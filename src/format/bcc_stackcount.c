@@ -8,7 +8,7 @@
 #include "format/bcc_entries.h"
 #include "view/measure.h"
 
-void bcc_stackcount_head(FILE *to, const struct bcc_stackcount *options)
+void bcc_stackcount_head(FILE *to, const struct bcc_output *options)
 {
 	if (options->folded)
 		return;
@@ -17,13 +17,13 @@ void bcc_stackcount_head(FILE *to, const struct bcc_stackcount *options)
 	fputs("\"... Hit Ctrl-C to end.\n", to);
 }
 
-static bool by_process(const struct bcc_stackcount *options)
+static bool by_process(const struct bcc_output *options)
 {
 	return options->per_process || !options->kernel_only;
 }
 
 /* Unlike bcc's profile it delimits also where a stack has only one part. */
-static bool is_delimited(const struct bcc_stackcount *options)
+static bool is_delimited(const struct bcc_output *options)
 {
 	return options->delimited && !options->user_only && !options->kernel_only;
 }
@@ -35,7 +35,7 @@ static void put_frame(FILE *to, const struct recording *recording,
 }
 
 /* comm;root;...;leaf, the kernel last. */
-static void put_folded(FILE *to, const struct bcc_stackcount *options,
+static void put_folded(FILE *to, const struct bcc_output *options,
 		       const struct recording *recording, const struct recording_stack *stack)
 {
 	const char *between = "";
@@ -57,8 +57,8 @@ static void put_folded(FILE *to, const struct bcc_stackcount *options,
 }
 
 /* A line per frame, leaf and kernel first. */
-static void put_lines(FILE *to, const struct bcc_stackcount *options,
-		      const struct recording *recording, const struct recording_stack *stack)
+static void put_lines(FILE *to, const struct bcc_output *options, const struct recording *recording,
+		      const struct recording_stack *stack)
 {
 	for (size_t i = 0; i < stack->nr_kernel; i++) {
 		fputs("  ", to);
@@ -79,8 +79,8 @@ static void put_lines(FILE *to, const struct bcc_stackcount *options,
 	fprintf(to, " [%u]\n", stack->pid);
 }
 
-static struct bcc_entry entry_of(const struct bcc_stackcount *options,
-				 const struct measure *measure, const struct recording *recording,
+static struct bcc_entry entry_of(const struct bcc_output *options, const struct measure *measure,
+				 const struct recording *recording,
 				 const struct recording_stack *stack)
 {
 	struct bcc_entry entry = { .shown = measure_stack(measure, stack),
@@ -96,7 +96,7 @@ static struct bcc_entry entry_of(const struct bcc_stackcount *options,
 	return entry;
 }
 
-void bcc_stackcount_write(FILE *to, const struct bcc_stackcount *options, const char *time,
+void bcc_stackcount_write(FILE *to, const struct bcc_output *options, const char *time,
 			  const struct recording *recording)
 {
 	CLEANUP(bcc_entries_fini) struct bcc_entries entries = { 0 };

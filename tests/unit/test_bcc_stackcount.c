@@ -9,8 +9,7 @@
 #include "tests/support/bcc_stacks.h"
 
 static void assert_written(const struct recording *recording, const char *what,
-			   const struct bcc_stackcount *options, const char *time,
-			   const char *wanted)
+			   const struct bcc_output *options, const char *time, const char *wanted)
 {
 	AUTO_FREE char *text = NULL;
 	size_t size = 0;
@@ -27,7 +26,7 @@ static void stacks_are_printed_as_bcc_prints_them(void **state)
 {
 	static const struct {
 		const char *what;
-		struct bcc_stackcount options;
+		struct bcc_output options;
 		const char *time, *text;
 	} cases[] = {
 		{ "text",
@@ -80,7 +79,7 @@ static void stacks_of_the_kernel_alone_are_one_of_all_processes(void **state)
 {
 	static const struct {
 		const char *what;
-		struct bcc_stackcount options;
+		struct bcc_output options;
 		const char *text;
 	} cases[] = {
 		{ "all are one",
@@ -114,7 +113,7 @@ static void stacks_of_the_kernel_alone_are_one_of_all_processes(void **state)
 static void head_names_the_pattern(void **state)
 {
 	static const struct {
-		struct bcc_stackcount options;
+		struct bcc_output options;
 		const char *text;
 	} cases[] = {
 		{ { .pattern = "c:malloc" },
