@@ -43,6 +43,17 @@ void bcc_parse_tids(const char *name, const char *arg, struct bcc_run *run,
 	parse_list(name, arg, &target->tids, &target->nr_tids, state);
 }
 
+void bcc_parse_cpus(const char *name, const char *arg, struct bcc_run *run,
+		    struct argp_state *state)
+{
+	struct cpu_list *cpus = &run->sampling.target.cpus;
+
+	cpu_list_fini(cpus);
+	*cpus = (struct cpu_list){ 0 };
+	if (strcmp(arg, "-1") != 0 && cpu_list_parse(arg, cpus))
+		refuse(state, "%s %s: no CPU", name, arg);
+}
+
 void bcc_parse_storage(const char *name, const char *arg, struct bcc_run *run,
 		       struct argp_state *state)
 {

@@ -35,6 +35,10 @@ uint64_t bcc_number(const char *name, const char *arg, uint64_t min, uint64_t ma
 void bcc_parse_tids(const char *name, const char *arg, struct bcc_run *run,
 		    struct argp_state *state);
 
+/* CPUs by @arg, in the place of those that were given before; -1: all. */
+void bcc_parse_cpus(const char *name, const char *arg, struct bcc_run *run,
+		    struct argp_state *state);
+
 /* Room for as many stacks as @arg says, if that is more than what was asked for before. */
 void bcc_parse_storage(const char *name, const char *arg, struct bcc_run *run,
 		       struct argp_state *state);

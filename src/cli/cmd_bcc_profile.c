@@ -49,16 +49,10 @@ struct bcc {
 
 static void parse_cpu(const char *arg, struct bcc *bcc, struct argp_state *state)
 {
-	struct target_options *target = &bcc->run.sampling.target;
-
-	cpu_list_fini(&target->cpus);
-	target->cpus = (struct cpu_list){ 0 };
 	bcc->run.output.cpu = -1;
-	if (!strcmp(arg, "-1")) /* every CPU, as bcc has it */
-		return;
-	bcc->run.output.cpu = (int)bcc_number("-C", arg, 0, INT_MAX, state);
-	if (cpu_list_parse(arg, &target->cpus))
-		refuse(state, "-C %s: no CPU", arg);
+	if (strcmp(arg, "-1") != 0)
+		bcc->run.output.cpu = (int)bcc_number("-C", arg, 0, INT_MAX, state);
+	bcc_parse_cpus("-C", arg, &bcc->run, state);
 }
 
 /* Refuse an option that has no equivalent, and name the alternative; others are not known. */

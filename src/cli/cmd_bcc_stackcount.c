@@ -178,16 +178,6 @@ static void parse_pattern(const char *arg, struct stackcount *tool, struct argp_
 		refuse(state, "%s: no tracepoint", arg);
 }
 
-static void parse_cpu(const char *arg, struct target_options *target, struct argp_state *state)
-{
-	cpu_list_fini(&target->cpus);
-	target->cpus = (struct cpu_list){ 0 };
-	if (!strcmp(arg, "-1")) /* every CPU, as bcc has it */
-		return;
-	if (cpu_list_parse(arg, &target->cpus))
-		refuse(state, "-c %s: no CPU", arg);
-}
-
 static void parse_pid(const char *arg, struct target_options *target, struct argp_state *state)
 {
 	free(target->pids);
@@ -212,7 +202,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		parse_pid(arg, &tool->run.sampling.target, state);
 		return 0;
 	case 'c':
-		parse_cpu(arg, &tool->run.sampling.target, state);
+		bcc_parse_cpus("-c", arg, &tool->run, state);
 		return 0;
 	case 'D':
 		tool->run.output.seconds = bcc_number("-D", arg, 1, INT_MAX, state);
