@@ -8,6 +8,7 @@
 #include "cli/bcc_run.h"
 #include "cli/cli.h"
 #include "cli/verbs.h"
+#include "cli/wait_options.h"
 
 enum { KEY_STATE = BCC_KEY_OWN };
 
@@ -51,14 +52,12 @@ static void parse_state(const char *arg, struct engine_blocks *blocks, struct ar
 static void check_all(const struct bcc_run *run, struct argp_state *state)
 {
 	const struct target_options *target = &run->sampling.target;
-	const struct engine_blocks *blocks = &run->sampling.blocks;
 	int given = !!target->pids + !!target->tids + run->output.user_threads +
 		    run->output.kernel_threads;
 
 	if (given > 1)
 		refuse(state, "-p, -t, -u and -k exclude each other");
-	if (blocks->max_ns < blocks->min_ns)
-		refuse(state, "-M: below -m: no wait is both");
+	wait_options_check(&run->sampling.blocks, state);
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)

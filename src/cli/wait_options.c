@@ -76,6 +76,12 @@ static void parse_states(const char *arg, struct engine_blocks *blocks, struct a
 	}
 }
 
+void wait_options_check(const struct engine_blocks *blocks, struct argp_state *state)
+{
+	if (blocks->max_ns < blocks->min_ns)
+		refuse(state, "-M: below -m: no wait is both");
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct sampling_options *options = state->input;
@@ -97,8 +103,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		options->blocks.period_ns = 0;
 		return 0;
 	case ARGP_KEY_END:
-		if (options->blocks.max_ns < options->blocks.min_ns)
-			refuse(state, "-M: below -m: no wait is both");
+		wait_options_check(&options->blocks, state);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
