@@ -42,7 +42,6 @@ static int blocked_open(struct source *source, const struct engine_options *opti
 {
 	const struct source_spec *spec = source_asked(source, options);
 	struct blocked *blocked = calloc(1, sizeof(*blocked));
-	struct profile_source *what = &source->what;
 	int code;
 
 	source->own = blocked;
@@ -55,12 +54,7 @@ static int blocked_open(struct source *source, const struct engine_options *opti
 	if (code)
 		return code;
 	source->sampler = blocked->event < 0 ? SAMPLER_SWITCH : SAMPLER_SWITCH_KPROBE;
-	what->has_own_frames = true;
-	source->nr_sampled = source->cpus.nr;
-	memcpy(what->name, spec->name, sizeof(what->name));
-	memcpy(what->type, spec->name, sizeof(what->type));
-	memcpy(what->unit, "nanoseconds", sizeof("nanoseconds"));
-	what->period = source->period = 1; /* a sample weighs what was waited */
+	source_record_describe_waits(source, spec);
 	return 0;
 }
 

@@ -58,6 +58,18 @@ void source_record_describe(struct source *source, const struct source_spec *spe
 	source->nr_sampled = source->cpus.nr;
 }
 
+void source_record_describe_waits(struct source *source, const struct source_spec *spec)
+{
+	struct profile_source *what = &source->what;
+
+	memcpy(what->name, spec->name, sizeof(what->name));
+	memcpy(what->type, "blocked", sizeof("blocked"));
+	memcpy(what->unit, "nanoseconds", sizeof("nanoseconds"));
+	what->period = source->period = 1; /* a sample weighs what was waited */
+	what->has_own_frames = true;
+	source->nr_sampled = source->cpus.nr;
+}
+
 uint64_t source_record_counted(int prog_fd, uint32_t every, uint64_t fired)
 {
 	struct bpf_prog_info info = { 0 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The common part of sources whose events have a record: tracepoints and probes. */
+/* The common part of sources whose events have a record, tracepoints and probes, and of those that
+ * weigh waits. */
 #pragma once
 
 #include "profile/source.h"
@@ -17,6 +18,9 @@ FPL_MUST_CHECK int source_record_ask(const struct source_spec *spec, const char 
 /* Fill in what, period, nr_sampled of @source, whose event it is. */
 void source_record_describe(struct source *source, const struct source_spec *spec,
 			    const struct fpl_source *event);
+
+/* The same of a source without a record, each sample of which weighs a wait. */
+void source_record_describe_waits(struct source *source, const struct source_spec *spec);
 
 /* source_ops.counted of the program @prog_fd: the kernel counts the runs that it skipped because
  * another program ran on the CPU. @every: one sample in so many. */

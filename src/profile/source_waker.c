@@ -91,7 +91,6 @@ static int waker_open(struct source *source, const struct engine_options *option
 {
 	const struct source_spec *spec = source_asked(source, options);
 	struct waker *waker = calloc(1, sizeof(*waker));
-	struct profile_source *what = &source->what;
 	int code;
 
 	source->own = waker;
@@ -106,12 +105,7 @@ static int waker_open(struct source *source, const struct engine_options *option
 		return code;
 	source->sampler = SAMPLER_WAKING;
 	source->event = &waker->event;
-	what->has_own_frames = true;
-	source->nr_sampled = source->cpus.nr;
-	memcpy(what->name, spec->name, sizeof(what->name));
-	memcpy(what->type, "blocked", sizeof("blocked"));
-	memcpy(what->unit, "nanoseconds", sizeof("nanoseconds"));
-	what->period = source->period = 1; /* a sample weighs what was waited */
+	source_record_describe_waits(source, spec);
 	return 0;
 }
 
