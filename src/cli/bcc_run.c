@@ -7,11 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "cli/cli.h"
 #include "cli/parse.h"
 #include "cli/sampling_run.h"
+#include "cli/wait_options.h"
 
 #define STACK_BYTES_LEAST (64u << 10)
+
+/* More is no time that a wait can take. */
+#define US_MAX (UINT64_MAX / NS_PER_US)
 
 /* End the process with one line and CLI_EXIT_USAGE. */
 #define refuse(state, ...) argp_failure(state, CLI_EXIT_USAGE, 0, __VA_ARGS__)
@@ -81,6 +86,7 @@ static void check(struct bcc_run *run, struct argp_state *state)
 
 	if (output->user_only && output->kernel_only)
 		refuse(state, "-U and -K exclude each other");
+	wait_options_check(&options->blocks, state);
 	options->user = !output->kernel_only;
 	options->kernel = !output->user_only;
 	options->duration_ms = output->seconds * 1000;
@@ -110,6 +116,12 @@ error_t bcc_parse(int key, char *arg, struct bcc_run *run, struct argp_state *st
 	case 'f':
 		run->output.folded = true;
 		return 0;
+	case 'm':
+		run->sampling.blocks.min_ns = bcc_number("-m", arg, 1, US_MAX, state) * NS_PER_US;
+		return 0;
+	case 'M':
+		run->sampling.blocks.max_ns = bcc_number("-M", arg, 1, US_MAX, state) * NS_PER_US;
+		return 0;
 	case 'h':
 		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
 		return 0;
@@ -128,6 +140,16 @@ error_t bcc_parse(int key, char *arg, struct bcc_run *run, struct argp_state *st
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
+}
+
+struct engine_blocks bcc_waits(void)
+{
+	return (struct engine_blocks){
+		.period_ns = 0,
+		.min_ns = NS_PER_US,
+		.max_ns = UINT64_MAX,
+		.states = BCC_STATES_ALL,
+	};
 }
 
 /* sampling_verb.open */

@@ -44,11 +44,17 @@ void bcc_parse_storage(const char *name, const char *arg, struct bcc_run *run,
 		       struct argp_state *state);
 
 /*
- * Parse -p, -U, -K, -d, -f, -h, --stack-storage-size and the duration, as far as the verb has them;
- * check them at the end.
+ * Parse -p, -U, -K, -d, -f, -m, -M, -h, --stack-storage-size and the duration, as far as the verb
+ * has them; check them at the end.
  * Returns as a parser of argp does; an invalid one ends the process with CLI_EXIT_USAGE.
  */
 error_t bcc_parse(int key, char *arg, struct bcc_run *run, struct argp_state *state);
+
+/* Each wait has a stack, as in bcc, if it takes a microsecond or more. */
+struct engine_blocks bcc_waits(void);
+
+/* The kernel's states: the bit of those that may run is fpless's own. */
+#define BCC_STATES_ALL (UINT32_MAX & ~ENGINE_STATE_R)
 
 /*
  * Flush what was written to stdout, and write how many samples were lost to @nr_lost. Returns

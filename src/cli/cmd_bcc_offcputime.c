@@ -4,11 +4,9 @@
 #include <inttypes.h>
 #include <limits.h>
 
-#include "base/clock.h"
 #include "cli/bcc_run.h"
 #include "cli/cli.h"
 #include "cli/verbs.h"
-#include "cli/wait_options.h"
 
 enum { KEY_STATE = BCC_KEY_OWN };
 
@@ -36,15 +34,9 @@ static const struct argp_option options_list[] = {
 /* End the process with one line and CLI_EXIT_USAGE. */
 #define refuse(state, ...) argp_failure(state, CLI_EXIT_USAGE, 0, __VA_ARGS__)
 
-/* The kernel's states: the bit of those that may run is fpless's own. */
-#define STATES_ALL (UINT32_MAX & ~ENGINE_STATE_R)
-
-/* More is no time that a wait can take. */
-#define US_MAX (UINT64_MAX / NS_PER_US)
-
 static void parse_state(const char *arg, struct engine_blocks *blocks, struct argp_state *state)
 {
-	blocks->states = (uint32_t)bcc_number("--state", arg, 0, STATES_ALL, state);
+	blocks->states = (uint32_t)bcc_number("--state", arg, 0, BCC_STATES_ALL, state);
 	if (!blocks->states)
 		refuse(state, "--state 0: not supported: a thread that may run does not wait");
 }
@@ -57,13 +49,11 @@ static void check_all(const struct bcc_run *run, struct argp_state *state)
 
 	if (given > 1)
 		refuse(state, "-p, -t, -u and -k exclude each other");
-	wait_options_check(&run->sampling.blocks, state);
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct bcc_run *run = state->input;
-	struct engine_blocks *blocks = &run->sampling.blocks;
 
 	switch (key) {
 	case 't':
@@ -75,14 +65,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case 'k':
 		run->output.kernel_threads = true;
 		return 0;
-	case 'm':
-		blocks->min_ns = bcc_number("-m", arg, 1, US_MAX, state) * NS_PER_US;
-		return 0;
-	case 'M':
-		blocks->max_ns = bcc_number("-M", arg, 1, US_MAX, state) * NS_PER_US;
-		return 0;
 	case KEY_STATE:
-		parse_state(arg, blocks, state);
+		parse_state(arg, &run->sampling.blocks, state);
 		return 0;
 	case ARGP_KEY_END:
 		check_all(run, state);
@@ -105,12 +89,7 @@ int cmd_bcc_offcputime(int argc, char **argv)
 
 	sampling_options_init(&run.sampling);
 	run.sampling.sources[0] = source_spec_blocked();
-	run.sampling.blocks = (struct engine_blocks){
-		.period_ns = 0, /* each wait has a stack, as in bcc */
-		.min_ns = NS_PER_US,
-		.max_ns = UINT64_MAX,
-		.states = STATES_ALL,
-	};
+	run.sampling.blocks = bcc_waits();
 	/* as bcc tells them apart */
 	run.sampling.output.by = PROFILE_BY_COMM | PROFILE_BY_TID;
 	return bcc_run_main(argc, argv, &bcc_offcputime_argp, &run);

@@ -12,9 +12,6 @@
 #include "cli/verbs.h"
 #include "cli/wait_options.h"
 
-/* The label with the name of the thread that was woken up. */
-#define WAKEE "wakee"
-
 static const struct argp_child children[] = { { .argp = &wait_argp },
 					      { .argp = &sampling_own_argp },
 					      { .argp = &event_argp },
@@ -45,8 +42,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		for (size_t i = 0; children[i].argp; i++)
 			state->child_inputs[i] = options;
 		options->own_source = "wakeups";
-		options->sources[0] = source_spec_waker();
-		options->idle = true; /* a CPU's idle thread wakes up others, too */
+		wait_options_of_wakers(options);
 		return 0;
 	case ARGP_KEY_END:
 		if (options->target.comm)

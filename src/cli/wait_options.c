@@ -76,6 +76,12 @@ static void parse_states(const char *arg, struct engine_blocks *blocks, struct a
 	}
 }
 
+void wait_options_of_wakers(struct sampling_options *options)
+{
+	options->sources[0] = source_spec_waker();
+	options->idle = true; /* a CPU's idle thread wakes up others, too */
+}
+
 void wait_options_check(const struct engine_blocks *blocks, struct argp_state *state)
 {
 	if (blocks->max_ns < blocks->min_ns)

@@ -4,11 +4,17 @@
 
 #include <argp.h>
 
-#include "profile/engine.h"
+#include "cli/sampling_options.h"
 
 /* Argp of these options, the first child of the verb's; its input is a struct sampling_options,
  * whose blocks it fills in. An invalid option ends the process with CLI_EXIT_USAGE and one line. */
 extern const struct argp wait_argp;
+
+/* The label with the name of the thread that was woken up, where wakeups are sampled. */
+#define WAKEE "wakee"
+
+/* Sample wakeups. */
+void wait_options_of_wakers(struct sampling_options *options);
 
 /* Can a wait be as long as -m and -M say? If not, the process ends in the same way. */
 void wait_options_check(const struct engine_blocks *blocks, struct argp_state *state);
