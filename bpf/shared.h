@@ -510,7 +510,9 @@ struct fpl_life {
 #define FPL_CONFIG_NO_KERNEL_MODE 16384u
 
 #define FPL_CONFIG_WAKERS 65536u /* a wait's sample is of the thread that ended it */
-#define FPL_CONFIG_STACKS 32768u /* sample each thread once, at the end, but those on a CPU */
+/* with FPL_CONFIG_WAKERS: only waits of threads that are not the kernel's */
+#define FPL_CONFIG_USER_WAKEES 131072u
+#define FPL_CONFIG_STACKS      32768u /* sample each thread once, at the end, but those on a CPU */
 
 enum fpl_unwind {
 	FPL_UNWIND_AUTO, /* CFI; frame-pointer steps where CFI is missing */

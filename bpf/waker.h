@@ -74,6 +74,13 @@ static __always_inline void waker_sample(void *ctx, struct task_struct *wakee, _
 	slot_give_back(moment.slot);
 }
 
+/* Is a wait of this thread one that is asked for? */
+static __always_inline int is_wakee_wanted(struct task_struct *task)
+{
+	return is_sleeper_wanted(task) &&
+	       !((config.flags & FPL_CONFIG_USER_WAKEES) && (task->flags & PF_KTHREAD));
+}
+
 /*
  * A thread is about to wake another one up, whose lock it holds, with interrupts off. This is where
  * the wait ends: the kernel tells of the wakeup later, maybe on another CPU. One that comes while
@@ -91,7 +98,7 @@ int BPF_PROG(sample_waking, struct task_struct *task)
 	t = times_wake(task, &ns);
 	if (!t)
 		return 0;
-	if (!is_sleeper_wanted(task)) {
+	if (!is_wakee_wanted(task)) {
 		wait_unwanted(&t->blocked, ns);
 		return 0;
 	}

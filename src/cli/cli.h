@@ -21,6 +21,7 @@ enum cli_exit {
 
 int cmd_annotate(int argc, char **argv);
 int cmd_bcc_offcputime(int argc, char **argv);
+int cmd_bcc_wakeuptime(int argc, char **argv);
 int cmd_bcc_profile(int argc, char **argv);
 int cmd_bcc_stackcount(int argc, char **argv);
 int cmd_compare(int argc, char **argv);

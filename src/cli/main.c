@@ -70,6 +70,7 @@ static const struct {
 } bcc_names[] = {
 	{ "profile", "bcc-profile" },	    { "profile-bpfcc", "bcc-profile" },
 	{ "offcputime", "bcc-offcputime" }, { "offcputime-bpfcc", "bcc-offcputime" },
+	{ "wakeuptime", "bcc-wakeuptime" }, { "wakeuptime-bpfcc", "bcc-wakeuptime" },
 	{ "stackcount", "bcc-stackcount" }, { "stackcount-bpfcc", "bcc-stackcount" },
 };
 

@@ -14,6 +14,8 @@ const struct cli_verb cli_verbs[] = {
 		  cmd_bcc_profile, &bcc_profile_argp, true },
 	{ "bcc-offcputime", "show waits with the options and the output of bcc's offcputime",
 	  cmd_bcc_offcputime, &bcc_offcputime_argp, false },
+	{ "bcc-wakeuptime", "show wakeups with the options and the output of bcc's wakeuptime",
+	  cmd_bcc_wakeuptime, &bcc_wakeuptime_argp, false },
 	{ "bcc-stackcount", "count stacks with the options and the output of bcc's stackcount",
 	  cmd_bcc_stackcount, &bcc_stackcount_argp, true },
 };

@@ -37,10 +37,12 @@ static void put_targets(FILE *to, const struct bcc_output *options)
 				       : "user + kernel");
 }
 
-void bcc_head(FILE *to, const struct bcc_output *options)
+static void put_what(FILE *to, const struct bcc_output *options)
 {
-	if (options->folded)
+	if (options->tool == BCC_WAKEUPTIME) {
+		fputs("Tracing blocked time (us) by kernel stack", to);
 		return;
+	}
 	if (options->tool == BCC_OFFCPUTIME)
 		fputs("Tracing off-CPU time (us) of ", to);
 	else if (options->period)
@@ -48,6 +50,13 @@ void bcc_head(FILE *to, const struct bcc_output *options)
 	else
 		fprintf(to, "Sampling at %" PRIu64 " Hertz of ", options->hz);
 	put_targets(to, options);
+}
+
+void bcc_head(FILE *to, const struct bcc_output *options)
+{
+	if (options->folded)
+		return;
+	put_what(to, options);
 	if (options->cpu >= 0)
 		fprintf(to, " on CPU#%d", options->cpu);
 	if (options->seconds)
@@ -75,7 +84,7 @@ static bool is_delimited(const struct bcc_output *options, const struct recordin
 	return options->delimited && stack->nr_user && stack->nr_kernel;
 }
 
-/* comm;root;...;leaf, the kernel last. */
+/* comm;root;...;leaf, the kernel last, but for the thread that was woken up. */
 static void put_folded(FILE *to, const struct bcc_output *options,
 		       const struct recording *recording, const struct recording_stack *stack)
 {
@@ -86,12 +95,23 @@ static void put_folded(FILE *to, const struct bcc_output *options,
 		fputs(";-", to);
 	for (size_t i = (size_t)stack->nr_user + stack->nr_kernel; i-- > stack->nr_user;)
 		put_frame(to, options, recording, stack, i, ";", "");
+	if (options->tool == BCC_WAKEUPTIME) {
+		putc(';', to);
+		bcc_put_safe(to, recording_string(recording, stack->key));
+	}
 }
 
 /* The number that bcc calls a stack's pid. */
 static uint32_t task_of(const struct recording_stack *stack)
 {
 	return stack->has & RECORDING_HAS_TID ? stack->tid : stack->pid;
+}
+
+/* A thread's name, in the column of the functions. */
+static void put_name(FILE *to, const char *what, const char *name)
+{
+	fprintf(to, "    %-16s ", what);
+	bcc_put_safe(to, name);
 }
 
 /* A line per frame, leaf and kernel first. */
@@ -104,9 +124,25 @@ static void put_lines(FILE *to, const struct bcc_output *options, const struct r
 		fputs("    --\n", to);
 	for (size_t i = 0; i < stack->nr_user; i++)
 		put_frame(to, options, recording, stack, i, "    ", "\n");
-	fprintf(to, "    %-16s ", "-");
-	bcc_put_safe(to, recording_string(recording, stack->comm));
+	put_name(to, "-", recording_string(recording, stack->comm));
 	fprintf(to, " (%u)\n", task_of(stack));
+}
+
+/* The thread that was woken up, the kernel's frames with their addresses, leaf first, the waker. */
+static void put_wakeup(FILE *to, const struct bcc_output *options,
+		       const struct recording *recording, const struct recording_stack *stack)
+{
+	put_name(to, "target:", recording_string(recording, stack->key));
+	putc('\n', to);
+	for (size_t i = 0; i < stack->nr_kernel; i++) {
+		size_t frame = (size_t)stack->nr_user + i;
+
+		fprintf(to, "    %-16" PRIx64,
+			recording_frame_at(recording, stack, frame)->address);
+		put_frame(to, options, recording, stack, frame, " ", "\n");
+	}
+	put_name(to, "waker:", recording_string(recording, stack->comm));
+	putc('\n', to);
 }
 
 static void add(struct bcc_entries *entries, const struct bcc_output *options,
@@ -117,11 +153,14 @@ static void add(struct bcc_entries *entries, const struct bcc_output *options,
 	size_t size = 0;
 	FILE *to;
 
-	*entry =
-		(struct bcc_entry){ .shown = measure_stack(measure, stack), .pid = task_of(stack) };
+	*entry = (struct bcc_entry){ .shown = measure_stack(measure, stack) };
+	if (options->tool != BCC_WAKEUPTIME)
+		entry->pid = task_of(stack);
 	to = must_memstream(&entry->text, &size);
 	if (options->folded)
 		put_folded(to, options, recording, stack);
+	else if (options->tool == BCC_WAKEUPTIME)
+		put_wakeup(to, options, recording, stack);
 	else
 		put_lines(to, options, recording, stack);
 	must_memstream_close(to);
@@ -142,10 +181,12 @@ void bcc_write(FILE *to, const struct bcc_output *options, const struct recordin
 	for (size_t i = 0; i < recording->nr_stacks; i++)
 		if (is_wanted(options, &recording->stacks[i]))
 			add(&entries, options, &measure, recording, &recording->stacks[i]);
-	bcc_entries_merge(&entries, options->tool == BCC_OFFCPUTIME ? NS_PER_US : 1);
+	bcc_entries_merge(&entries, options->tool == BCC_PROFILE ? 1 : NS_PER_US);
 	if (!options->folded)
 		putc('\n', to);
 	for (size_t i = 0; i < entries.nr; i++)
 		fprintf(to, options->folded ? "%s %" PRIu64 "\n" : "%s        %" PRIu64 "\n\n",
 			entries.list[i].text, entries.list[i].shown);
+	if (options->tool == BCC_WAKEUPTIME && !options->folded)
+		fputs("Detaching...\n", to);
 }

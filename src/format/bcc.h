@@ -10,7 +10,7 @@
 
 #include "recording/recording.h"
 
-enum bcc_tool { BCC_PROFILE, BCC_OFFCPUTIME, BCC_STACKCOUNT };
+enum bcc_tool { BCC_PROFILE, BCC_OFFCPUTIME, BCC_WAKEUPTIME, BCC_STACKCOUNT };
 
 struct bcc_output {
 	enum bcc_tool tool;
@@ -35,8 +35,9 @@ struct bcc_output {
 void bcc_head(FILE *to, const struct bcc_output *options);
 
 /*
- * Write the stacks, ascending by count, ties by text; of BCC_OFFCPUTIME by microseconds, less than
- * one of which is not shown. Those of one process that read the same are one; of one thread, where
- * @recording has the threads.
+ * Write the stacks, ascending by count, ties by text; those that weigh waits by microseconds, less
+ * than one of which is not shown. Those of one process that read the same are one; of one thread,
+ * where @recording has the threads. BCC_WAKEUPTIME's are kernel stacks with the name of the thread
+ * that was woken up as their key, and of all processes.
  */
 void bcc_write(FILE *to, const struct bcc_output *options, const struct recording *recording);

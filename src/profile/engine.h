@@ -98,7 +98,8 @@ struct engine_blocks {
 	uint64_t period_ns;
 	uint64_t min_ns, max_ns; /* blocks of other lengths are not */
 	uint32_t states;	 /* ENGINE_STATE_*: what threads wait in */
-	bool all_at_end;	 /* none of these: each thread that is not on a CPU at the end */
+	bool user_wakees; /* of SOURCE_WAKER: only waits of threads that are not the kernel's */
+	bool all_at_end;  /* none of these: each thread that is not on a CPU at the end */
 };
 
 /* As the kernel numbers them: sleeps that a signal ends, sleeps that none does, stopped. */

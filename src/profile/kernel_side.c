@@ -133,6 +133,8 @@ static void configure(struct fpless_bpf *skel, const struct engine_options *opti
 		config.flags |= FPL_CONFIG_COMPARE;
 	if (options->blocks.all_at_end)
 		config.flags |= FPL_CONFIG_STACKS;
+	if (options->blocks.user_wakees)
+		config.flags |= FPL_CONFIG_USER_WAKEES;
 	if (options->nr_tids)
 		config.flags |= FPL_CONFIG_THREADS;
 	if (options->timeline_memory || (options->listener && options->listener->sample))

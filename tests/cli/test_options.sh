@@ -296,6 +296,22 @@ for name in offcputime offcputime-bpfcc; do
 	tail -n +3 "$work/help" | cmp - "$work/stdout" || failed=1
 done
 
+# bcc's wakeuptime likewise.
+expect 0 '' bcc-wakeuptime --help
+mv "$work/stdout" "$work/help"
+refused '-p and -u exclude each other' bcc-wakeuptime -u -p 1
+refused '-M: below -m: no wait is both' bcc-wakeuptime -m 5 -M 4
+refused '-M 0: expected a number from 1 up' bcc-wakeuptime -M 0
+refused '--stack-storage-size 0: expected a number from 1 up' bcc-wakeuptime --stack-storage-size 0
+refused '-p x: expected numbers separated by commas' bcc-wakeuptime -p x
+refused '--ebpf: not supported' bcc-wakeuptime --ebpf
+refused 'the duration is given twice' bcc-wakeuptime -v 1 2
+for name in wakeuptime wakeuptime-bpfcc; do
+	ln -s "$(realpath "$fpless")" "$work/$name"
+	"$work/$name" --help | tail -n +3 >"$work/stdout"
+	tail -n +3 "$work/help" | cmp - "$work/stdout" || failed=1
+done
+
 # Events that can be sampled.
 expect 0 '' events
 says '^EVENT +SAMPLED HERE +WHAT$'

@@ -2,47 +2,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """Called offcputime it takes the options of bcc's tool, prints what that prints, and the waits are those that threads measure."""
 
-import collections
 import os
 import re
 import signal
 import subprocess
 
-from root_case import FPLESS, RootCase, fdinfos, fixture, main
+from bcc_case import BccCase
+from root_case import fdinfos, fixture, main
 from waiting import wait_for
 
-BCC = os.path.join(os.path.dirname(FPLESS), "bcc", "offcputime")
-FOLDED = re.compile(r"(?P<stack>.+) (?P<us>\d+)")
 WAITS = fixture("waits")
 SECOND_US = 1_000_000
 # What a sum may differ from a second by: waits are cut at both ends, and fpless takes time to begin and to end.
 SLACK_US = 300_000
 
 
-class BccOffcputime(RootCase):
+class BccOffcputime(BccCase):
+    TOOL = "offcputime"
+
     def setUp(self):
         super().setUp()
         self.process = self.start(WAITS, "60000", stdout=subprocess.DEVNULL)
         self.pid = self.process.pid
         wait_for("its threads", lambda: len(os.listdir(f"/proc/{self.pid}/task")) >= 13)
-
-    def bcc(self, *args):
-        done = subprocess.run([BCC, *args], stdin=subprocess.DEVNULL, capture_output=True, timeout=100, check=False)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertNotIn(b"WARNING", done.stderr)  # bcc's word for what was lost
-        return done.stdout.decode("utf-8")
-
-    def folded(self, *args):
-        """{stack: us}; the lines ascend."""
-        lines = [FOLDED.fullmatch(line) for line in self.bcc("-f", *args).splitlines()]
-        self.assertNotIn(None, lines)
-        values = [int(line["us"]) for line in lines]
-        self.assertEqual(values, sorted(values))
-        self.assertGreater(values[0], 0)
-        stacks = collections.Counter()
-        for line in lines:
-            stacks[line["stack"]] += int(line["us"])
-        return stacks
 
     @staticmethod
     def of(stacks, name):
@@ -100,7 +82,7 @@ class BccOffcputime(RootCase):
         self.assertFalse([stack for stack in user if stack.startswith("kthreadd;")])
 
     def test_ctrl_c_prints_what_there_is(self):
-        process = self.start(BCC, "-p", str(self.pid), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        process = self.start(self.tool(), "-p", str(self.pid), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         head = process.stdout.readline().decode("utf-8")
         self.assertEqual(head, f"Tracing off-CPU time (us) of PID [{self.pid}] by user + kernel stack... "
                                "Hit Ctrl-C to end.\n")

@@ -2,11 +2,23 @@
 #include "cmocka_all.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "format/bcc.h"
 #include "tests/support/bcc_stacks.h"
+
+static void assert_written(const struct recording *recording, const struct bcc_output *options,
+			   const char *wanted)
+{
+	AUTO_FREE char *text = NULL;
+	size_t size = 0;
+	FILE *to = open_memstream(&text, &size);
+
+	assert_non_null(to);
+	bcc_write(to, options, recording);
+	assert_int_equal(fclose(to), 0);
+	assert_string_equal(text, wanted);
+}
 
 static void stacks_are_printed_as_bcc_prints_them(void **state)
 {
@@ -55,15 +67,8 @@ static void stacks_are_printed_as_bcc_prints_them(void **state)
 	(void)state;
 	bcc_stacks_fill(&recording);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		AUTO_FREE char *text = NULL;
-		size_t size = 0;
-		FILE *to = open_memstream(&text, &size);
-
-		assert_non_null(to);
-		bcc_write(to, &cases[i].options, &recording);
-		assert_int_equal(fclose(to), 0);
-		if (strcmp(text, cases[i].text) != 0)
-			fail_msg("%s:\n%s", cases[i].what, text);
+		print_message("%s\n", cases[i].what);
+		assert_written(&recording, &cases[i].options, cases[i].text);
 	}
 }
 
@@ -128,16 +133,80 @@ static void waits_are_microseconds_by_thread(void **state)
 
 	(void)state;
 	fill_waits(&recording);
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		AUTO_FREE char *text = NULL;
-		size_t size = 0;
-		FILE *to = open_memstream(&text, &size);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		assert_written(&recording, &cases[i].options, cases[i].text);
+}
 
-		assert_non_null(to);
-		bcc_write(to, &cases[i].options, &recording);
-		assert_int_equal(fclose(to), 0);
-		assert_string_equal(text, cases[i].text);
-	}
+static void add_wakeup(struct recording *recording, const char *waker, uint32_t pid,
+		       const char *wakee, uint64_t ns, const uint32_t *frames, uint16_t nr_kernel)
+{
+	struct recording_stack stack = {
+		.count = 1,
+		.weight = ns,
+		.nr_kernel = nr_kernel,
+		.has = RECORDING_HAS_COMM | RECORDING_HAS_PID | RECORDING_HAS_KEY,
+		.pid = pid,
+	};
+
+	assert_int_equal(recording_add_text(recording, waker, &stack.comm), 0);
+	assert_int_equal(recording_add_text(recording, wakee, &stack.key), 0);
+	assert_int_equal(recording_add_stack(recording, &stack, frames, NULL), 0);
+}
+
+/* By two processes of one name, at two places of one function; by an interrupt; one of less than
+ * 1 us; and hostile names. */
+static void fill_wakeups(struct recording *recording)
+{
+	assert_int_equal(recording_init(recording), 0);
+	assert_int_equal(recording_add_text(recording, "blocked", &recording->weight_type), 0);
+	assert_int_equal(recording_add_text(recording, "nanoseconds", &recording->weight_unit), 0);
+	assert_int_equal(recording_add_text(recording, "wakee", &recording->key), 0);
+
+	const uint32_t wake = bcc_stacks_frame(recording, "wake", 0x1000, RECORDING_KERNEL);
+	const uint32_t wake2 = bcc_stacks_frame(recording, "wake", 0x1004, RECORDING_KERNEL);
+	const uint32_t entry = bcc_stacks_frame(recording, "entry", UINT64_C(0xffffffff81000130),
+						RECORDING_KERNEL);
+
+	add_wakeup(recording, "cat", 7, "sort", 1700, (uint32_t[]){ wake, entry }, 2);
+	add_wakeup(recording, "cat", 8, "sort", 400, (uint32_t[]){ wake, entry }, 2);
+	add_wakeup(recording, "cat", 8, "sort", 5000, (uint32_t[]){ wake2, entry }, 2);
+	add_wakeup(recording, "cat", 8, "wc", 999, (uint32_t[]){ wake2, entry }, 2);
+	add_wakeup(recording, "[irq]", 0, "sort", 1000, NULL, 0);
+	add_wakeup(recording, "a;\x1b b", 9, "c;\x1b d", 9000000, NULL, 0);
+}
+
+static void wakeups_name_both_threads(void **state)
+{
+	static const struct {
+		struct bcc_output options;
+		const char *text;
+	} cases[] = {
+		{ { .tool = BCC_WAKEUPTIME, .kernel_only = true },
+		  "\n"
+		  "    target:          sort\n"
+		  "    waker:           [irq]\n        1\n\n"
+		  "    target:          sort\n"
+		  "    1000             wake\n"
+		  "    ffffffff81000130 entry\n"
+		  "    waker:           cat\n        2\n\n"
+		  "    target:          sort\n"
+		  "    1004             wake\n"
+		  "    ffffffff81000130 entry\n"
+		  "    waker:           cat\n        5\n\n"
+		  "    target:          c\\x3b\\x1b d\n"
+		  "    waker:           a\\x3b\\x1b b\n        9000\n\n"
+		  "Detaching...\n" },
+		{ { .tool = BCC_WAKEUPTIME, .folded = true, .kernel_only = true },
+		  "[irq];sort 1\n"
+		  "cat;entry;wake;sort 7\n"
+		  "a\\x3b\\x1b b;c\\x3b\\x1b d 9000\n" },
+	};
+	CLEANUP(recording_fini) struct recording recording = { 0 };
+
+	(void)state;
+	fill_wakeups(&recording);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		assert_written(&recording, &cases[i].options, cases[i].text);
 }
 
 static void head_names_the_sampled_targets(void **state)
@@ -167,6 +236,15 @@ static void head_names_the_sampled_targets(void **state)
 		{ { .tool = BCC_OFFCPUTIME, .cpu = -1, .tids = pids, .nr_tids = 2, .seconds = 3 },
 		  "Tracing off-CPU time (us) of TID [1, 22] by user + kernel stack for 3 secs.\n" },
 		{ { .tool = BCC_OFFCPUTIME, .cpu = -1, .folded = true }, "" },
+		{ { .tool = BCC_WAKEUPTIME,
+		    .cpu = -1,
+		    .kernel_only = true,
+		    .pids = pids,
+		    .nr_pids = 1 },
+		  "Tracing blocked time (us) by kernel stack... Hit Ctrl-C to end.\n" },
+		{ { .tool = BCC_WAKEUPTIME, .cpu = -1, .kernel_only = true, .seconds = 2 },
+		  "Tracing blocked time (us) by kernel stack for 2 secs.\n" },
+		{ { .tool = BCC_WAKEUPTIME, .cpu = -1, .folded = true }, "" },
 	};
 
 	(void)state;
@@ -187,6 +265,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stacks_are_printed_as_bcc_prints_them),
 		cmocka_unit_test(waits_are_microseconds_by_thread),
+		cmocka_unit_test(wakeups_name_both_threads),
 		cmocka_unit_test(head_names_the_sampled_targets),
 	};
 
