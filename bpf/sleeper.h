@@ -247,7 +247,8 @@ int each_thread(struct bpf_iter__task *ctx)
 			bpf_seq_write(ctx->meta->seq, &one, sizeof(one));
 		return 0;
 	}
-	if (BPF_CORE_READ(task, pid) &&
+	/* one that has ended, and waits for its parent, may have made its last switch */
+	if (BPF_CORE_READ(task, pid) && !BPF_CORE_READ(task, exit_state) &&
 	    is_active_target(tgid_of(task), BPF_CORE_READ(task, group_leader, start_boottime)) &&
 	    times_make(task, FPL_THREAD_UNKNOWN) && times_pass == FPL_TIMES_BEGIN_AGAIN &&
 	    times.threads_without)

@@ -94,7 +94,8 @@ struct task_struct {
 	struct sched_entity se;
 	unsigned int __state;
 	unsigned int flags;
-	__u8 on_cpu; /* 0 or 1; an int before 7.x, of which this is the lowest byte */
+	int exit_state; /* 0: it has not ended */
+	__u8 on_cpu;	/* 0 or 1; an int before 7.x, of which this is the lowest byte */
 	int pid;
 	int tgid;
 	struct mm_struct *mm;

@@ -5,10 +5,12 @@
 import collections
 import json
 import subprocess
+import sys
 
 import pprof_file
 import waits
-from root_case import RootCase, fixture, main
+from fpless_run import TIMEOUT_S, Run
+from root_case import FPLESS, RootCase, fixture, is_dead, main
 from chance import is_too_few, is_too_many  # root_case knows where
 
 WAITS = fixture("waits")
@@ -16,6 +18,12 @@ HZ = 997
 STATES = ("on-cpu", "runnable", "blocked")
 NR_BUSY = 3  # on one CPU, beside one that sleeps
 BUSY = [WAITS, "busy", "1500", str(NR_BUSY)]
+# Its first thread has ended, the other one sleeps.
+LEADERLESS = """
+import ctypes, threading, time
+threading.Thread(target=time.sleep, args=(600,)).start()
+ctypes.CDLL(None).pthread_exit(None)
+"""
 SWITCH_NS = 5000  # the kernel's own count of a thread's delay is as much beside the truth, a switch
 
 
@@ -145,6 +153,17 @@ class Wall(RootCase):
         weights = by_state(run.stacks)
         self.assertGreater(weights["blocked"]["wait_20ms"], 0)
         self.assertGreater(weights["on-cpu"]["wait_not"], 0)
+
+    def test_a_thread_that_has_ended_has_no_books(self):
+        """It never switches again: once it has gone, nothing could close them."""
+        process = self.start(sys.executable, "-S", "-c", LEADERLESS)
+        self.wait_while_it_runs(process, "its first thread ends", lambda: is_dead(process.pid))
+        run = self.start(FPLESS, "wall", *Run.outputs(self.folder), "-p", str(process.pid), stderr=subprocess.PIPE)
+        self.wait_until_sampling(run)
+        process.kill()
+        said = run.communicate(timeout=TIMEOUT_S)[1]
+        self.assertEqual(run.returncode, 0, said)
+        self.assertEqual(Run.of_folder(self.folder, 0, said).stats["times"]["threads"], 1)
 
 
 if __name__ == "__main__":
