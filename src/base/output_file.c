@@ -231,6 +231,24 @@ int output_file_open(const char *path, struct output_file *ret, struct fpl_err *
 	return 0;
 }
 
+int output_file_open_in(int folder_fd, const char *name, const char *shown, struct output_file *ret,
+			struct fpl_err *err)
+{
+	struct output_file file = { .path = strdup(shown), .name = strdup(name) };
+	int error = file.path && file.name ? 0 : -ENOMEM;
+
+	file.folder_fd = fcntl(folder_fd, F_DUPFD_CLOEXEC, 0);
+	if (!error)
+		error = file.folder_fd < 0 ? -errno : open_temporary(&file);
+	if (error) {
+		output_file_abort(&file);
+		return fpl_fail(err, error, "%s: %s%s", shown, strerror(-error), open_hint(error));
+	}
+	widen_buffer(&file);
+	*ret = file;
+	return 0;
+}
+
 int output_stream_error(FILE *stream)
 {
 	if (fflush(stream))

@@ -39,6 +39,14 @@ struct output_file {
  */
 FPL_MUST_CHECK int output_file_open(const char *path, struct output_file *ret, struct fpl_err *err);
 
+/*
+ * The same of a file that takes the place of whatever is called @name in the folder open at
+ * @folder_fd (O_PATH will do), which stays the caller's: a link is not followed. @shown: the path
+ * for messages.
+ */
+FPL_MUST_CHECK int output_file_open_in(int folder_fd, const char *name, const char *shown,
+				       struct output_file *ret, struct fpl_err *err);
+
 /* The name for messages: the path, or "stdout". Borrowed. */
 const char *output_file_name(const struct output_file *file);
 

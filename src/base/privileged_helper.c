@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -15,7 +16,14 @@
 
 int helper_add(struct privileged_helper *helper, helper_fn run, void *ctx, int fd)
 {
-	if (vector_push(&helper->tasks, { run, ctx, fd }))
+	if (vector_push(&helper->tasks, { .run = run, .ctx = ctx, .fd = fd }))
+		return -ENOMEM;
+	return (int)helper->tasks.nr - 1;
+}
+
+int helper_add_make(struct privileged_helper *helper, helper_make_fn make, void *ctx, int fd)
+{
+	if (vector_push(&helper->tasks, { .make = make, .ctx = ctx, .fd = fd }))
 		return -ENOMEM;
 	return (int)helper->tasks.nr - 1;
 }
@@ -51,20 +59,78 @@ static void close_others(const struct privileged_helper *helper, int socket)
 	}
 }
 
+struct request {
+	uint64_t arg;
+	uint32_t task, zero;
+};
+
+static int32_t perform(const struct privileged_helper *helper, const struct request *request,
+		       int *ret_fd)
+{
+	const struct helper_task *task;
+
+	if (request->task >= helper->tasks.nr)
+		return -EINVAL;
+	task = &helper->tasks.list[request->task];
+	return task->make ? task->make(task->ctx, request->arg, ret_fd) : task->run(task->ctx);
+}
+
+/* A result, and a descriptor beside it, or room for one. */
+struct reply {
+	int32_t result;
+	struct iovec part;
+	union {
+		struct cmsghdr header;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct msghdr message;
+};
+
+static void reply_init(struct reply *reply)
+{
+	*reply = (struct reply){ .result = -ECHILD };
+	reply->part = (struct iovec){ &reply->result, sizeof(reply->result) };
+	reply->message = (struct msghdr){
+		.msg_iov = &reply->part,
+		.msg_iovlen = 1,
+		.msg_control = reply->control.bytes,
+		.msg_controllen = sizeof(reply->control.bytes),
+	};
+}
+
+/* @fd: -1: none. */
+static int answer(int socket, int32_t result, int fd)
+{
+	struct reply reply;
+
+	reply_init(&reply);
+	reply.result = result;
+	if (fd >= 0) {
+		reply.control.header = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(fd)),
+							 .cmsg_level = SOL_SOCKET,
+							 .cmsg_type = SCM_RIGHTS };
+		memcpy(CMSG_DATA(&reply.control.header), &fd, sizeof(fd));
+	} else {
+		reply.message.msg_control = NULL;
+		reply.message.msg_controllen = 0;
+	}
+	return sendmsg(socket, &reply.message, MSG_NOSIGNAL) == sizeof(result) ? 0 : -errno;
+}
+
 /* Runs in the child; does not return. */
 __attribute__((__noreturn__)) static void serve(const struct privileged_helper *helper, int socket,
 						int (*reduce)(void))
 {
-	uint32_t task;
+	struct request request;
 
 	close_others(helper, socket);
 	if (reduce())
 		_exit(1);
-	while (recv(socket, &task, sizeof(task), 0) == (ssize_t)sizeof(task)) {
-		const struct helper_task *todo = &helper->tasks.list[task];
-		int32_t result = task < helper->tasks.nr ? todo->run(todo->ctx) : -EINVAL;
+	while (recv(socket, &request, sizeof(request), 0) == (ssize_t)sizeof(request)) {
+		AUTO_FD int fd = -1;
+		int32_t result = perform(helper, &request, &fd);
 
-		if (send(socket, &result, sizeof(result), MSG_NOSIGNAL) != sizeof(result))
+		if (answer(socket, result, fd))
 			break;
 	}
 	_exit(0);
@@ -103,15 +169,49 @@ int helper_start(struct privileged_helper *helper, int (*reduce)(void), struct f
 	return 0;
 }
 
+/* Threads take turns: an answer is for who asked last. */
+static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+
+static int exchange(const struct privileged_helper *helper, int task, uint64_t arg, int *ret_fd)
+{
+	const struct request request = { .arg = arg, .task = (uint32_t)task };
+	struct reply reply;
+
+	*ret_fd = -1;
+	if (task < 0 || helper->socket < 0)
+		return -ECHILD;
+	reply_init(&reply);
+	if (send(helper->socket, &request, sizeof(request), MSG_NOSIGNAL) != sizeof(request) ||
+	    recvmsg(helper->socket, &reply.message, MSG_CMSG_CLOEXEC) !=
+		    (ssize_t)sizeof(reply.result))
+		return -ECHILD;
+	if (reply.message.msg_controllen)
+		memcpy(ret_fd, CMSG_DATA(&reply.control.header), sizeof(*ret_fd));
+	return reply.result;
+}
+
+int helper_make(struct privileged_helper *helper, int task, uint64_t arg, int *ret_fd)
+{
+	int result;
+
+	pthread_mutex_lock(&turn);
+	result = exchange(helper, task, arg, ret_fd);
+	pthread_mutex_unlock(&turn);
+	if (!result && *ret_fd < 0)
+		result = -EMFILE; /* it came, and there was no room for it */
+	if (result)
+		cleanup_fd(ret_fd);
+	return result;
+}
+
 int helper_do(struct privileged_helper *helper, int task)
 {
-	uint32_t wanted = (uint32_t)task;
-	int32_t result;
+	int result, fd;
 
-	if (task < 0 || helper->socket < 0 ||
-	    send(helper->socket, &wanted, sizeof(wanted), MSG_NOSIGNAL) != sizeof(wanted) ||
-	    recv(helper->socket, &result, sizeof(result), 0) != (ssize_t)sizeof(result))
-		return -ECHILD;
+	pthread_mutex_lock(&turn);
+	result = exchange(helper, task, 0, &fd);
+	pthread_mutex_unlock(&turn);
+	cleanup_fd(&fd);
 	return result;
 }
 
