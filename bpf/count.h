@@ -13,6 +13,10 @@
 
 __u32 last_stack_id;
 
+/* Seeds of the two hashes of a stack's key and of its check: random, written by userspace while the
+ * gate is closed. */
+__u64 stack_seed[3];
+
 /* Words behind the sample: frames of the user, of the kernel and, where both walks are wanted, of
  * the other walk; its key. */
 static __always_inline __u32 sample_nr_words(const struct fpl_sample *sample)
@@ -69,7 +73,7 @@ static __always_inline void sample_hash(struct fpl_scratch *s, struct stack_hash
 
 	hash->words = s->frames;
 	for (int i = 0; i < 3; i++)
-		hash->lane[i] = config.seed[i];
+		hash->lane[i] = *(volatile __u64 *)&stack_seed[i];
 	hash_word(hash, (__u64)sample->tgid << 32 | (__u32)sample->stop << 8 | sample->flags);
 	hash_word(hash,
 		  (__u64)sample->nr_user << 32 | (__u32)sample->nr_fp << 16 | sample->nr_kernel);

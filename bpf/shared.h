@@ -8,7 +8,7 @@
 
 #include <linux/types.h>
 
-#define FPL_SHARED_VERSION 14u
+#define FPL_SHARED_VERSION 15u
 
 /* Limits that size a map value or bound a loop. Limits that a user may change are options. */
 #define FPL_DEPTH_MAX	     2048u /* user frames of a stack that are kept: --max-depth in all */
@@ -330,10 +330,10 @@ fpl_mapset_check(const struct fpl_mapset *mapset)
 
 /*
  * Value of the array `stacks`, a hash table: the hash of a stack selects its group and the slot
- * from which the first free one is searched. Entries are never removed.
+ * from which the first free one is searched. Entries are removed all together, between two windows.
  */
 struct fpl_stack {     /* one distinct (process, comm, stack, stop) */
-	__u64 hash[2]; /* of the sample's identity and frames, seeded per run */
+	__u64 hash[2]; /* of the sample's identity and frames, seeded per window */
 	__u64 check;   /* a third hash, to tell a collision */
 	__u64 count;
 	__u64 weight;
@@ -521,7 +521,6 @@ enum fpl_unwind {
 };
 
 struct fpl_config {
-	__u64 seed[3];	/* of the two hashes of a stack's key and of its check: random per run */
 	__u64 block_ns; /* of waits: one this long is sampled; of shorter ones one for so many ns,
 			   below 2^31. 0: each is */
 	__u64 block_min_ns, block_max_ns; /* waits that are wanted */
@@ -549,7 +548,7 @@ struct fpl_config {
 			     preemption off use slot 1;   3: uprobes claim slot 1 or 2 */
 	__u32 block_states; /* in one of these: the kernel's task_struct.__state, FPL_STATE_* */
 };
-_Static_assert(sizeof(struct fpl_config) == 112, "fpl_config is map ABI");
+_Static_assert(sizeof(struct fpl_config) == 88, "fpl_config is map ABI");
 
 /* Constants that a program has in its code where preemption is to be switched off and on. */
 #define FPL_PREEMPTION_OFF 0x66706c5f6f6666ull

@@ -11,6 +11,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/log.h"
 
 static void batch_init(struct feed_batch *batch)
 {
@@ -18,6 +19,7 @@ static void batch_init(struct feed_batch *batch)
 	batch->last_object = &batch->objects;
 	batch->last_stack = &batch->stacks;
 	batch->last_look = &batch->looks;
+	batch->last_window = &batch->windows;
 }
 
 static void object_free(struct feed_object *object)
@@ -39,6 +41,11 @@ void feed_batch_fini(struct feed_batch *batch)
 	for (struct feed_look *look = batch->looks, *next; look; look = next) {
 		next = look->next;
 		free(look);
+	}
+	for (struct feed_window *window = batch->windows, *next; window; window = next) {
+		next = window->next;
+		profile_fini(&window->profile);
+		free(window);
 	}
 	free(batch->retired);
 	batch_init(batch);
@@ -86,6 +93,7 @@ static void take_object(void *ctx, const struct profile_object *object)
 	if (!added)
 		return;
 	pthread_mutex_lock(&feed->lock);
+	added->order = feed->order++;
 	*feed->waiting.last_object = added;
 	feed->waiting.last_object = &added->next;
 	feed->waiting.nr_objects++;
@@ -120,7 +128,7 @@ static void take_retired(void *ctx, uint32_t id)
 	if (!(batch->nr_objects > FEED_OBJECTS_MAX && drop_object(batch, id)) &&
 	    !array_reserve(&batch->retired, sizeof(*batch->retired), &batch->retired_room,
 			   batch->nr_retired + 1))
-		batch->retired[batch->nr_retired++] = id;
+		batch->retired[batch->nr_retired++] = (struct feed_retired){ feed->order++, id };
 	pthread_mutex_unlock(&feed->lock);
 	wake(feed);
 }
@@ -228,6 +236,60 @@ static void take_look(void *ctx, const struct engine_look *look)
 	wake(feed);
 }
 
+/* engine_listener.window */
+static void take_window(void *ctx, struct profile *profile)
+{
+	struct feed *feed = ctx;
+	struct feed_window *added = malloc(sizeof(*added));
+	uint64_t number = profile->window.number;
+	bool is_kept;
+
+	pthread_mutex_lock(&feed->lock);
+	is_kept = added && feed->waiting.nr_windows < FEED_WINDOWS_MAX;
+	if (is_kept) {
+		*added = (struct feed_window){ .profile = *profile, .order = feed->order++ };
+		*profile = (struct profile){ 0 };
+		*feed->waiting.last_window = added;
+		feed->waiting.last_window = &added->next;
+		feed->waiting.nr_windows++;
+		added = NULL;
+	} else {
+		feed->nr_windows_dropped++;
+	}
+	pthread_mutex_unlock(&feed->lock);
+	free(added);
+	if (!is_kept)
+		fpl_log(FPL_LOG_WARN,
+			"window %llu is dropped: writing the ones before is not done yet",
+			(unsigned long long)number);
+	profile_fini(profile);
+	wake(feed);
+}
+
+void feed_pop_object(struct feed_batch *batch, struct profile_object *ret)
+{
+	struct feed_object *first = batch->objects;
+
+	batch->objects = first->next;
+	batch->nr_objects--;
+	*ret = first->object;
+	free(first);
+}
+
+bool feed_pop_window(struct feed_batch *batch, struct profile *ret, size_t *ret_order)
+{
+	struct feed_window *first = batch->windows;
+
+	if (!first)
+		return false;
+	batch->windows = first->next;
+	batch->nr_windows--;
+	*ret = first->profile;
+	*ret_order = first->order;
+	free(first);
+	return true;
+}
+
 static void *thread_main(void *ctx)
 {
 	struct feed *feed = ctx;
@@ -255,15 +317,16 @@ static void take_pause(void *ctx)
 
 int feed_init(struct feed *ret, const struct feed_options *options, struct fpl_err *err)
 {
-	bool has_samples = options->samples_max;
+	bool has_samples = options->samples_max, has_windows = options->windows;
 
 	*ret = (struct feed){
 		.options = *options,
 		.listener = { .object = take_object,
 			      .retired = take_retired,
 			      .sample = has_samples ? take_sample : NULL,
-			      .stack = has_samples ? NULL : take_stack,
-			      .look = has_samples ? NULL : take_look,
+			      .stack = has_samples || has_windows ? NULL : take_stack,
+			      .look = has_samples || has_windows ? NULL : take_look,
+			      .window = has_windows ? take_window : NULL,
 			      .look_ms = options->look_ms,
 			      .looks = options->looks,
 			      .pause = take_pause,
@@ -330,6 +393,8 @@ void feed_take(struct feed *feed, struct feed_batch *ret)
 		ret->last_stack = &ret->stacks;
 	if (!ret->looks)
 		ret->last_look = &ret->looks;
+	if (!ret->windows)
+		ret->last_window = &ret->windows;
 	batch_init(waiting);
 	waiting->broken = ret->broken;
 	pthread_mutex_unlock(&feed->lock);

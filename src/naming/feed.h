@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A queue from the thread of a run to the thread of a viewer (top, --stream): the run never waits.
- * Objects and samples come in order; looks that the other thread is too slow for become one, since
- * counts only grow.
+ * Objects, samples and windows come in order; looks that the other thread is too slow for become
+ * one, since counts only grow.
  */
 #pragma once
 
@@ -16,10 +16,12 @@
 #include "profile/engine.h"
 
 #define FEED_LOOKS_MAX	 8u  /* that wait; beyond, the last one is replaced */
+#define FEED_WINDOWS_MAX 4u  /* that wait; others are dropped whole */
 #define FEED_OBJECTS_MAX 64u /* that wait; of more, those that have gone meanwhile are dropped */
 
 struct feed_object {
 	struct feed_object *next;
+	size_t order;		      /* of coming, as of all that has one */
 	struct profile_object object; /* owned, with its file */
 };
 
@@ -37,19 +39,32 @@ struct feed_look {
 	uint64_t counts[];
 };
 
+struct feed_retired {
+	size_t order;
+	uint32_t id; /* of an object that no later stack or window names */
+};
+
+struct feed_window {
+	struct feed_window *next;
+	size_t order;
+	struct profile profile; /* owned, without objects */
+};
+
 /* All of it in the order it came. */
 struct feed_batch {
 	struct feed_object *objects, **last_object;
 	struct feed_stack *stacks, **last_stack;
 	struct feed_look *looks, **last_look;
-	size_t nr_objects, nr_stacks, nr_looks;
-	uint32_t *retired; /* owned [nr_retired]: ids of objects that no later stack names */
-	size_t nr_retired, retired_room;
+	struct feed_window *windows, **last_window;
+	size_t nr_objects, nr_stacks, nr_looks, nr_windows;
+	struct feed_retired *retired; /* owned [nr_retired]; those before nr_gone are done with */
+	size_t nr_retired, retired_room, nr_gone;
 	bool broken;  /* something was lost for want of memory: no number of a stack is right */
 	bool closing; /* nothing will come any more */
 };
 
 struct feed_options {
+	bool windows; /* windows are told, and nothing else of these */
 	/* Each sample is told, as long as those that wait take no more bytes: others are dropped
 	 * and counted. 0: stacks and looks are. */
 	size_t samples_max;
@@ -70,7 +85,9 @@ struct feed {
 	pthread_mutex_t lock; /* of all below */
 	struct feed_batch waiting;
 	size_t held_bytes, seq; /* of samples */
+	size_t order;		/* of what comes next */
 	uint64_t nr_dropped;	/* samples */
+	uint64_t nr_windows_dropped;
 	bool is_given_up;
 };
 
@@ -94,6 +111,11 @@ void feed_give_up(struct feed *feed);
 void feed_take(struct feed *feed, struct feed_batch *ret);
 /* The same once there is something. */
 void feed_await(struct feed *feed, struct feed_batch *ret);
+/* Take the first window out of @batch, whose profile is the caller's; *ret_order is its place among
+ * objects. False: it has no more. */
+bool feed_pop_window(struct feed_batch *batch, struct profile *ret, size_t *ret_order);
+/* Take the first object out, whose contents are the caller's. There must be one. */
+void feed_pop_object(struct feed_batch *batch, struct profile_object *ret);
 /* Samples that were taken are done with: @bytes, of feed_stack_bytes(). */
 void feed_release(struct feed *feed, size_t bytes);
 void feed_batch_fini(struct feed_batch *batch);

@@ -99,14 +99,53 @@ int live_names_record(struct live_names *names, struct profile_stack *stacks, si
 	return code;
 }
 
+void live_names_window(struct live_names *names, struct profile *profile, struct names *ret)
+{
+	if (namer_nr_named(names->namer) >= LIVE_NAMES_MAX)
+		namer_forget_names(names->namer);
+	profile->objects = names->live.objects;
+	profile->nr_objects = names->live.nr_objects;
+	names_init(ret, profile, names->namer, &names->names.options);
+}
+
+void live_names_window_end(struct profile *profile, struct names *lent)
+{
+	names_fini(lent);
+	profile->objects = NULL;
+	profile->nr_objects = 0;
+}
+
+static void retire(struct live_names *names, uint32_t id)
+{
+	if (id > names->live.nr_objects)
+		return;
+	namer_remove_object(names->namer, id);
+	profile_object_fini(&names->live.objects[id - 1]);
+}
+
+void live_names_follow(struct live_names *names, struct feed_batch *batch, size_t before)
+{
+	for (;;) {
+		const struct feed_retired *gone =
+			batch->nr_gone < batch->nr_retired ? &batch->retired[batch->nr_gone] : NULL;
+		const struct feed_object *met = batch->objects;
+		struct profile_object object;
+
+		if (met && met->order < before && (!gone || met->order < gone->order)) {
+			feed_pop_object(batch, &object);
+			(void)!adopt(names, &object, NULL);
+			profile_object_fini(&object);
+		} else if (gone && gone->order < before) {
+			retire(names, gone->id);
+			batch->nr_gone++;
+		} else {
+			return;
+		}
+	}
+}
+
 void live_names_retire(struct live_names *names, const struct feed_batch *batch)
 {
-	for (size_t i = 0; i < batch->nr_retired; i++) {
-		uint32_t id = batch->retired[i];
-
-		if (id > names->live.nr_objects)
-			continue;
-		namer_remove_object(names->namer, id);
-		profile_object_fini(&names->live.objects[id - 1]);
-	}
+	for (size_t i = 0; i < batch->nr_retired; i++)
+		retire(names, batch->retired[i].id);
 }

@@ -50,5 +50,19 @@ FPL_MUST_CHECK int live_names_record(struct live_names *names, struct profile_st
 				     size_t nr, struct recording *to, uint32_t **ret_places,
 				     struct fpl_err *err);
 
+/*
+ * Give @profile, a window, its objects, and @ret its names: by the options of @names. They are lent
+ * until live_names_window_end(), for one profile at a time.
+ */
+void live_names_window(struct live_names *names, struct profile *profile, struct names *ret);
+void live_names_window_end(struct profile *profile, struct names *lent);
+
+/*
+ * Take over objects of @batch, and let go of those that it says have gone, in the order in which
+ * all of it came, up to @before: an id may be given to another object. Without memory an object's
+ * frames stay addresses.
+ */
+void live_names_follow(struct live_names *names, struct feed_batch *batch, size_t before);
+
 /* Let go of the objects that @batch says have gone: once its stacks are named. */
 void live_names_retire(struct live_names *names, const struct feed_batch *batch);

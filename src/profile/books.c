@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "profile/books.h"
 
-void books_count(const struct fpl_stack *stack, void *ctx)
+void books_count(const struct window_count *stack, struct books_join *join)
 {
-	struct books_join *join = ctx;
-
-	join->nr_stacks++;
 	if (stack_store_count(join->store, stack->id, stack->count, stack->weight, stack->elided))
 		join->nr_without_frames += stack->count;
 	if (stack->objects)

@@ -6,19 +6,18 @@
 
 #include "base/err.h"
 #include "bpf/shared.h"
-#include "profile/collect.h"
 #include "profile/profile.h"
 #include "profile/stack_store.h"
+#include "profile/run_window.h"
 
 /* The counts of the map `stacks` meet their frames. */
 struct books_join {
 	struct stack_store *store;  /* borrowed */
 	uint64_t nr_without_frames; /* samples */
-	uint64_t nr_stacks;
 };
 
-/* For kernel_side_stacks: @join is a struct books_join. */
-void books_count(const struct fpl_stack *stack, void *join);
+/* @stack is one of the map's. */
+void books_count(const struct window_count *stack, struct books_join *join);
 
 /*
  * Put together the books from the kernel side's counters and userspace's losses: @user_memory

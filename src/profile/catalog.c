@@ -99,6 +99,16 @@ uint32_t catalog_last_id(const struct catalog *catalog)
 	return catalog->list.last_id;
 }
 
+void catalog_limit_ids(struct catalog *catalog, uint32_t nr_ids)
+{
+	catalog->list.nr_ids = nr_ids;
+}
+
+uint32_t catalog_nr_ids(const struct catalog *catalog)
+{
+	return catalog->list.nr_ids;
+}
+
 struct object *catalog_live(const struct catalog *catalog, size_t i)
 {
 	return catalog->list.live.list[i];

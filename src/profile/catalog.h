@@ -46,8 +46,17 @@ struct object *catalog_vdso(struct catalog *catalog);
 struct object *catalog_at(const struct catalog *catalog, uint32_t id);
 /* The highest id that an object has had. */
 size_t catalog_nr(const struct catalog *catalog);
-/* The id that was given last; behind FPL_FRAME_OBJECT_MAX comes 1. 0: none was. */
+/* The id that was given last; behind catalog_nr_ids() comes 1. 0: none was. */
 uint32_t catalog_last_id(const struct catalog *catalog);
+
+/*
+ * Give no id above @nr_ids, which is above the number of slots; else FPL_FRAME_OBJECT_MAX. What is
+ * kept by id is smaller then, over weeks, and an id is given again sooner: after so many others.
+ * Before the first object.
+ */
+#define CATALOG_IDS_FEW 131071u /* as many are free as can be in use */
+void catalog_limit_ids(struct catalog *catalog, uint32_t nr_ids);
+uint32_t catalog_nr_ids(const struct catalog *catalog);
 
 /* The objects that there are: @i < catalog_nr_live(); in no order. */
 struct object *catalog_live(const struct catalog *catalog, size_t i);

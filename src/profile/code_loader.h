@@ -20,6 +20,7 @@ struct parser;
 /* The files of one program image, and how to tell whether they are still its own. */
 struct code_order {
 	uint64_t gen;
+	uint64_t parent_gen; /* not the loader's: of the image that it was forked from */
 	uint32_t pid;
 	pid_t own_pid;	     /* as it sees itself */
 	int map_fd, dump_fd; /* -1: no such file */

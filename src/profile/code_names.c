@@ -2,6 +2,7 @@
 #include "profile/code_names.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -29,12 +30,14 @@ struct code_image {
 	struct stat at_exit;		/* of the map */
 	uint64_t replaced_ns;		/* CLOCK_MONOTONIC: exec; 0: not so */
 	uint64_t retry_ns, pause_ns;
+	uint64_t met_ns;	     /* CLOCK_MONOTONIC: last */
 	struct code_table dump, map; /* empty until they are read */
 };
 
 struct code_names {
 	VECTOR(struct code_image) images; /* by gen once finished */
 	size_t last;			  /* found last */
+	bool keeps_files;		  /* the run is cut */
 	struct code_loader *loader;	  /* owned; NULL once finished */
 	struct opener *opener;		  /* borrowed */
 	struct code_names_stats stats;
@@ -57,11 +60,16 @@ int code_names_create(size_t max_bytes, struct parser *parser, struct code_names
 	return 0;
 }
 
-static void close_files(struct code_image *image)
+static void close_place(struct code_image *image)
 {
 	if (image->has_place)
 		code_place_close(&image->place);
 	image->has_place = false;
+}
+
+static void close_files(struct code_image *image)
+{
+	close_place(image);
 	cleanup_fd(&image->map_fd);
 	cleanup_fd(&image->dump_fd);
 	image->map_fd = image->dump_fd = -1;
@@ -162,9 +170,12 @@ static void meet(struct code_names *names, const struct code_event *event)
 
 	if (!image)
 		image = add_image(names, event);
-	if (!image || !image->has_place || (image->map_fd >= 0 && image->dump_fd >= 0))
+	if (!image)
 		return;
 	now = clock_monotonic_ns();
+	image->met_ns = now;
+	if (!image->has_place || (image->map_fd >= 0 && image->dump_fd >= 0))
+		return;
 	if (now < image->retry_ns)
 		return;
 	open_files(names, image);
@@ -173,11 +184,11 @@ static void meet(struct code_names *names, const struct code_event *event)
 		image->pause_ns *= 2;
 }
 
-/* Has what is open read, while the loop goes on; the image has nothing open any more then. */
-static void order_files(struct code_names *names, struct code_image *image)
+static struct code_order order_of(const struct code_image *image)
 {
 	struct code_order order = {
 		.gen = image->gen,
+		.parent_gen = image->parent_gen,
 		.pid = image->pid,
 		.own_pid = image->place.own_pid,
 		.map_fd = image->map_fd,
@@ -188,6 +199,14 @@ static void order_files(struct code_names *names, struct code_image *image)
 	};
 
 	code_place_map_name(&image->place, order.map_name, sizeof(order.map_name));
+	return order;
+}
+
+/* Has what is open read, while the loop goes on; the image has nothing open any more then. */
+static void order_files(struct code_names *names, struct code_image *image)
+{
+	struct code_order order = order_of(image);
+
 	image->map_fd = image->dump_fd = -1;
 	close_files(image);
 	if (order.map_fd < 0 && order.dump_fd < 0)
@@ -206,7 +225,10 @@ static void end_image(struct code_names *names, const struct code_event *event)
 			continue;
 		image->replaced_ns = event->time_ns;
 		open_files(names, image);
-		order_files(names, image);
+		if (names->keeps_files)
+			close_place(image);
+		else
+			order_files(names, image);
 	}
 }
 
@@ -222,8 +244,7 @@ static void end_process(struct code_names *names, uint32_t pid)
 		/* a file that says nothing of itself compares as overwritten */
 		if (image->map_fd >= 0 && file_stat(image->map_fd, &image->at_exit, NULL))
 			image->at_exit.st_size = -1;
-		image->has_place = false;
-		code_place_close(&image->place);
+		close_place(image);
 	}
 }
 
@@ -303,6 +324,142 @@ bool code_names_find(const struct code_names *names, uint64_t gen, uint64_t look
 		gen = image->parent_gen;
 	}
 	return false;
+}
+
+void code_names_keep_files(struct code_names *names)
+{
+	names->keeps_files = true;
+}
+
+struct code_orders {
+	VECTOR(struct code_order) all;
+};
+
+void code_orders_destroy(struct code_orders *orders)
+{
+	if (!orders)
+		return;
+	for (size_t i = 0; i < orders->all.nr; i++) {
+		cleanup_fd(&orders->all.list[i].map_fd);
+		cleanup_fd(&orders->all.list[i].dump_fd);
+	}
+	vector_fini(&orders->all);
+	free(orders);
+}
+
+/* A child has its parent's code, too. */
+static void meet_parents(struct code_names *names, const struct code_image *image)
+{
+	uint64_t met_ns = image->met_ns, gen = image->parent_gen;
+
+	for (unsigned i = 1; gen && i < PARENTS_MAX; i++) {
+		struct code_image *parent = find_image(names, gen);
+
+		if (!parent)
+			return;
+		if (parent->met_ns < met_ns)
+			parent->met_ns = met_ns;
+		gen = parent->parent_gen;
+	}
+}
+
+/* Drop the images that have ended and were not met since @since_ns. */
+static void forget_images(struct code_names *names, uint64_t since_ns)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < names->images.nr; i++) {
+		struct code_image *image = &names->images.list[i];
+
+		if ((image->ended || image->replaced_ns) && image->met_ns < since_ns)
+			close_files(image);
+		else
+			names->images.list[nr++] = *image;
+	}
+	names->images.nr = nr;
+	names->last = 0;
+}
+
+static int copy_fd(int fd)
+{
+	return fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
+}
+
+/* Without memory, or a descriptor, its code stays addresses. */
+static void add_order(struct code_orders *orders, const struct code_image *image)
+{
+	struct code_order order = order_of(image);
+
+	if (vector_reserve(&orders->all, orders->all.nr + 1))
+		return;
+	order.map_fd = copy_fd(image->map_fd);
+	order.dump_fd = copy_fd(image->dump_fd);
+	orders->all.list[orders->all.nr++] = order;
+}
+
+struct code_orders *code_names_orders(struct code_names *names, uint64_t since_ns)
+{
+	struct code_orders *orders = calloc(1, sizeof(*orders));
+
+	if (!orders)
+		return NULL;
+	for (size_t i = 0; i < names->images.nr; i++)
+		if (names->images.list[i].met_ns >= since_ns)
+			meet_parents(names, &names->images.list[i]);
+	forget_images(names, since_ns);
+	for (size_t i = 0; i < names->images.nr; i++) {
+		struct code_image *image = &names->images.list[i];
+
+		if (image->met_ns < since_ns)
+			continue;
+		open_files(names, image);
+		add_order(orders, image);
+	}
+	return orders;
+}
+
+/* Takes the order's descriptors over. Errors: -ENOMEM: they stay the order's. */
+static int read_order(struct code_names *names, struct code_order *order)
+{
+	const struct code_image image = {
+		.gen = order->gen,
+		.parent_gen = order->parent_gen,
+		.pid = order->pid,
+		.map_fd = -1,
+		.dump_fd = -1,
+		.ended = true,
+	};
+	bool has_files = order->map_fd >= 0 || order->dump_fd >= 0;
+
+	if (vector_reserve(&names->images, names->images.nr + 1))
+		return -ENOMEM;
+	names->images.list[names->images.nr++] = image;
+	names->stats.images++;
+	if (has_files && code_loader_submit(names->loader, order))
+		code_refuse(&names->stats.refused, "out of memory");
+	order->map_fd = order->dump_fd = -1;
+	return 0;
+}
+
+int code_names_read(struct code_orders *orders, size_t max_bytes, struct parser *parser,
+		    struct code_names **ret)
+{
+	struct code_names *names = NULL;
+	int code;
+
+	*ret = NULL;
+	if (!orders->all.nr)
+		return 0;
+	code = code_names_create(max_bytes, parser, &names);
+	for (size_t i = 0; !code && i < orders->all.nr; i++)
+		code = read_order(names, &orders->all.list[i]);
+	if (code) {
+		code_names_destroy(names);
+		return code;
+	}
+	code_names_finish(names);
+	*ret = names;
+	return 0;
 }
 
 void code_names_stats(const struct code_names *names, struct code_names_stats *ret)

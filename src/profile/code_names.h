@@ -2,7 +2,8 @@
 /*
  * Names of code made at run time, per program image. An image is met when a sample of it holds a
  * raw frame: then the way to its files is opened, while the process lives. They are read when the
- * image is replaced by exec, else at the end of the run, for programs add to them all the time.
+ * image is replaced by exec, else at the end of the run, for programs add to them all the time. A
+ * run that is cut into windows has them read for each window, by whom its profile is handed to.
  */
 #pragma once
 
@@ -39,6 +40,29 @@ struct code_name {
 FPL_MUST_CHECK int code_names_create(size_t max_bytes, struct parser *parser,
 				     struct code_names **ret);
 void code_names_destroy(struct code_names *names);
+
+/*
+ * The run is cut: files are kept open, and handed out by code_names_orders(). Before the first
+ * event.
+ */
+void code_names_keep_files(struct code_names *names);
+
+/* The files of program images, open, to be read later. */
+struct code_orders;
+/* NULL is allowed. */
+void code_orders_destroy(struct code_orders *orders);
+
+/*
+ * The files, as they are now, of all images that a CODE_MET told of at @since_ns (CLOCK_MONOTONIC)
+ * or later, and of those that they were forked from. Images that have ended and were not met since
+ * then are forgotten. NULL: out of memory.
+ */
+struct code_orders *code_names_orders(struct code_names *names, uint64_t since_ns);
+
+/* Read the files of @orders, by @parser's workers, into names that can be found. Cost: waits for
+ * them, as code_names_finish(). *ret NULL: @orders is empty. Errors: -ENOMEM. */
+FPL_MUST_CHECK int code_names_read(struct code_orders *orders, size_t max_bytes,
+				   struct parser *parser, struct code_names **ret);
 
 enum code_event_kind {
 	/* A sample of the image holds a frame in no object. Cost: of the first some 100 us. */

@@ -42,8 +42,7 @@ int collect_init(struct collect *collect, const struct collect_config *config)
 	*collect = (struct collect){
 		.tracker = config->tracker,
 		.replayer = config->replayer,
-		.store = config->store,
-		.timeline = config->timeline,
+		.intakes = config->intakes,
 		.walk_file = config->walk_file,
 		.heap_live = config->heap_live,
 		.comm_filter = config->comm_filter,
@@ -168,14 +167,22 @@ static int push_sample(struct collect *collect, enum event_kind kind, const void
 	return 0;
 }
 
+/* The intake of the time at which @sample was taken. */
+static struct intake *intake_for(const struct collect *collect, const struct fpl_sample *sample)
+{
+	return intake_of(collect->intakes, sample->header.time_ns);
+}
+
 static void store_stack(struct collect *collect, const struct fpl_sample *sample)
 {
-	if (stack_store_add(collect->store, sample, record_user(sample), record_rest(sample))) {
-		collect->nr_user_memory += sample->count;
+	struct intake *intake = intake_for(collect, sample);
+
+	if (stack_store_add(intake->store, sample, record_user(sample), record_rest(sample))) {
+		intake->nr_user_memory += sample->count;
 		if (!sample->count)
-			collect->stack_dropped = true;
-	} else if (collect->timeline && sample->count) {
-		timeline_sample(collect->timeline, sample, stack_store_last(collect->store));
+			intake->stack_dropped = true;
+	} else if (intake->timeline && sample->count) {
+		timeline_sample(intake->timeline, sample, stack_store_last(intake->store));
 	}
 }
 
@@ -185,7 +192,7 @@ static void take_stack(struct collect *collect, const struct fpl_sample *sample,
 		collect->nr_malformed++;
 		return;
 	}
-	collect->nr_uncounted += sample->count;
+	intake_for(collect, sample)->nr_uncounted += sample->count;
 	if (!(sample->flags & FPL_SAMPLE_RAW) || push_sample(collect, EVENT_STACK, sample, size))
 		store_stack(collect, sample);
 }
@@ -209,14 +216,16 @@ static void take_snapshot(struct collect *collect, const struct fpl_sample *samp
 	if (code == -EINVAL)
 		collect->nr_malformed++;
 	else if (wanted)
-		collect->nr_user_memory += sample->count;
+		intake_for(collect, sample)->nr_user_memory += sample->count;
 	snapshot_put(snapshot);
 }
 
 static void take_event(struct collect *collect, const struct fpl_event *event)
 {
-	if (collect->timeline)
-		timeline_record(collect->timeline, event);
+	struct timeline *timeline = intake_of(collect->intakes, event->header.time_ns)->timeline;
+
+	if (timeline)
+		timeline_record(timeline, event);
 }
 
 static void take_life(struct collect *collect, const struct fpl_life *life)
@@ -259,7 +268,7 @@ static bool is_filtered(struct collect *collect, const struct fpl_record_header 
 	if (!collect->comm_filter || !is_sample(header) ||
 	    comm_filter_wants(collect->comm_filter, sample->comm))
 		return false;
-	collect->nr_filtered += sample->count;
+	intake_for(collect, sample)->nr_filtered += sample->count;
 	return sample->count || header->type != FPL_RECORD_STACK;
 }
 
@@ -471,6 +480,12 @@ static bool is_sorted(const struct event *events, size_t nr)
 	return true;
 }
 
+static void retry_timeline(const struct intake *intake)
+{
+	if (intake && intake->timeline)
+		timeline_retry(intake->timeline);
+}
+
 /* Those that wait stand first, and are looked at only when an answer has come. */
 void collect_apply(struct collect *collect, uint64_t horizon_ns)
 {
@@ -492,12 +507,48 @@ void collect_apply(struct collect *collect, uint64_t horizon_ns)
 		else
 			collect->events[nr_kept++] = *event;
 	}
-	if (collect->timeline)
-		timeline_retry(collect->timeline);
+	retry_timeline(collect->intakes->now);
+	retry_timeline(collect->intakes->before);
 	collect->nr_waiting = nr_kept;
 	collect->nr -= nr_due - nr_kept;
 	memmove(collect->events + nr_kept, collect->events + nr_due,
 		(collect->nr - nr_kept) * sizeof(*collect->events));
+}
+
+static bool is_sample_before(const struct event *event, uint64_t before_ns)
+{
+	return (event->kind == EVENT_SNAPSHOT || event->kind == EVENT_STACK) &&
+	       event->time_ns < before_ns;
+}
+
+bool collect_has_samples(const struct collect *collect, uint64_t before_ns)
+{
+	for (size_t i = 0; i < collect->nr; i++)
+		if (is_sample_before(&collect->events[i], before_ns))
+			return true;
+	return false;
+}
+
+void collect_settle(struct collect *collect, uint64_t before_ns)
+{
+	bool was_last = collect->is_last;
+	size_t nr_kept = 0;
+
+	if (!collect_has_samples(collect, before_ns))
+		return;
+	/* others may have waited for those that go */
+	retry_waiting(collect);
+	collect->is_last = true;
+	for (size_t i = 0; i < collect->nr; i++) {
+		struct event *event = &collect->events[i];
+
+		if (is_sample_before(event, before_ns) && apply(collect, event))
+			collect->bytes -= event->bytes;
+		else
+			collect->events[nr_kept++] = *event;
+	}
+	collect->is_last = was_last;
+	collect->nr = nr_kept;
 }
 
 void collect_mark_mapped(const struct collect *collect, uint64_t round)

@@ -14,6 +14,7 @@
 #include "proc/sideband.h"
 #include "profile/comm_filter.h"
 #include "profile/heap_live.h"
+#include "profile/intake.h"
 #include "profile/replayer.h"
 #include "profile/snapshot.h"
 #include "profile/timeline.h"
@@ -26,8 +27,7 @@ struct event;
 struct collect_config {
 	struct tracker *tracker;
 	struct replayer *replayer;
-	struct stack_store *store;
-	struct timeline *timeline;	   /* NULL: the times of samples are not needed */
+	struct intakes *intakes;
 	struct walk_file *walk_file;	   /* NULL: walks are not recorded */
 	struct heap_live *heap_live;	   /* told of programs' ends; NULL: not wanted */
 	struct comm_filter *comm_filter;   /* NULL: every name is wanted */
@@ -45,8 +45,7 @@ struct collect {
 	/* struct collect_config */
 	struct tracker *tracker;
 	struct replayer *replayer;
-	struct stack_store *store;
-	struct timeline *timeline;
+	struct intakes *intakes;
 	struct walk_file *walk_file;
 	struct heap_live *heap_live;
 	struct comm_filter *comm_filter;
@@ -67,12 +66,8 @@ struct collect {
 	struct snapshots snapshots;
 	uint32_t seq; /* order of gathering, for equal times */
 
-	uint64_t nr_uncounted;	 /* samples the map of counts had no room for: sent one by one */
-	uint64_t nr_filtered;	 /* samples of tasks whose name is not wanted */
-	uint64_t nr_user_memory; /* samples lost because memory ran out here */
-	uint64_t nr_dropped;	 /* records lost because memory ran out: everything is rescanned */
+	uint64_t nr_dropped; /* records lost because memory ran out: everything is rescanned */
 	uint64_t nr_malformed;
-	bool stack_dropped; /* frames of a counted stack were lost because memory ran out */
 };
 
 /* Errors: -ENOMEM. */
@@ -95,6 +90,11 @@ void collect_sideband_record(const struct sideband_record *record, void *collect
  * so do all later events of the same process, and of those it forks: no other process waits for it.
  */
 void collect_apply(struct collect *collect, uint64_t horizon_ns);
+
+/* Is there a sample that was taken before @before_ns, and has not been applied? Cost: O(events). */
+bool collect_has_samples(const struct collect *collect, uint64_t before_ns);
+/* Apply all of them with what is known, in no order with others. Cost: O(events). */
+void collect_settle(struct collect *collect, uint64_t before_ns);
 
 /* Set the round of every object that events which stay are about. */
 void collect_mark_mapped(const struct collect *collect, uint64_t round);

@@ -71,11 +71,30 @@ static int check_sources(const struct engine_options *o, struct fpl_err *err)
 	return 0;
 }
 
+static int check_window(const struct engine_options *o, struct fpl_err *err)
+{
+	if (!o->window_ms)
+		return 0;
+	if (o->every_ms < o->window_ms)
+		return fpl_fail(err, -EINVAL, "--window: one begins before another ends");
+	for (size_t i = 0; i < o->nr_sources; i++)
+		if (o->sources[i].class == SOURCE_BLOCKED || o->sources[i].class == SOURCE_HEAP)
+			return fpl_fail(err, -EINVAL,
+					"--window: not with %s: what is measured goes on from one "
+					"window to the next",
+					o->sources[i].name);
+	if (o->compare || o->record_path || !o->listener || !o->listener->window)
+		return fpl_fail(err, -EINVAL, "--window: not with this");
+	return 0;
+}
+
 static int check_options(const struct engine_options *o, struct fpl_err *err)
 {
 	bool has_clock = engine_clock(o) != NULL;
 	int code = check_sources(o, err);
 
+	if (!code)
+		code = check_window(o, err);
 	if (code)
 		return code;
 	if (has_clock && (o->hz < 1 || o->hz > ENGINE_HZ_MAX))
@@ -119,7 +138,7 @@ static void check(struct engine *engine, uint64_t now)
 			engine->tracker.nr_lives_lost = counters.life_lost;
 			engine->tracker.rescan_all = true;
 		}
-		if (engine->enabled_ns && !engine->disabled_ns)
+		if (engine->enabled_ns && !engine->disabled_ns && !engine->is_paused)
 			overhead_check(&engine->overhead, &counters, now);
 	}
 	if (targets_threads_gone(&engine->target, &engine->kernel))
@@ -178,6 +197,7 @@ static bool drain(struct engine *engine, bool all)
 		trim(engine, now);
 	tracker_flush(&engine->tracker);
 	retirement_review(&engine->retirement, now);
+	engine_review_windows(engine, drained, now);
 	listening_pause(&engine->listening);
 	if (now >= engine->next_check_ns)
 		check(engine, now);
@@ -186,17 +206,11 @@ static bool drain(struct engine *engine, bool all)
 
 static int enable(struct engine *engine, struct fpl_err *err)
 {
-	engine->start_unix_ns = clock_ns(CLOCK_REALTIME);
-	engine->timeline.start_ns = clock_monotonic_ns();
-
-	int code = kernel_side_open_gate(&engine->kernel, err);
-
-	for (size_t i = 0; !code && i < engine->nr_sources; i++)
-		code = source_enable(&engine->sources[i], err);
+	int code = engine_begin_window(engine, NULL, err);
 
 	engine->enabled_ns = clock_monotonic_ns();
-	listening_begin(&engine->listening, engine->enabled_ns, engine->timeline.start_ns,
-			engine->start_unix_ns);
+	listening_begin(&engine->listening, engine->enabled_ns, engine->window->start_ns,
+			engine->window->start_unix_ns);
 	overhead_begin(&engine->overhead, engine->enabled_ns);
 	return code;
 }
@@ -330,6 +344,16 @@ static void round_end(struct engine *engine, const struct round *begin)
 		engine->away_ns += took_ns - worked_ns;
 }
 
+/* When there is something to do besides, at @end at the latest. */
+static uint64_t next_stop_ns(const struct engine *engine, uint64_t end)
+{
+	if (engine->listening.next_look_ns < end)
+		end = engine->listening.next_look_ns;
+	if (engine->options->window_ms && engine->next_turn_ns < end)
+		end = engine->next_turn_ns;
+	return end;
+}
+
 /* Until the time is over, a signal comes or the targets have gone. */
 static int loop(struct engine *engine, struct fpl_err *err)
 {
@@ -352,8 +376,13 @@ static int loop(struct engine *engine, struct fpl_err *err)
 			end = engine->enabled_ns + o->duration_ms * NS_PER_MS;
 		if (now >= end || listening_is_over(&engine->listening, now))
 			break;
-		if (engine->enabled_ns && engine->listening.next_look_ns < end)
-			end = engine->listening.next_look_ns;
+		if (engine->enabled_ns) {
+			int code = engine_turn_window(engine, now, err);
+
+			if (code)
+				return code;
+			end = next_stop_ns(engine, end);
+		}
 		await(engine, &next, engine->enabled_ns ? end : enable_at);
 
 		bool drained = drain(engine, false);
@@ -431,7 +460,8 @@ static void finish(struct engine *engine)
 			replayer_retry(&engine->replayer);
 	}
 	replayer_finish(&engine->replayer);
-	timeline_retry(&engine->timeline);
+	if (engine->window->intake.timeline)
+		timeline_retry(engine->window->intake.timeline);
 	listening_pause(&engine->listening);
 	listening_last(&engine->listening, engine->disabled_ns);
 	check(engine, clock_monotonic_ns());
@@ -466,7 +496,8 @@ static int run(struct engine *engine, struct profile *ret, struct fpl_err *err)
 					       : command_end(&engine->command);
 	/* what the command wrote of its code last, too */
 	code_names_finish(engine->code_names);
-	code = engine_result(engine, &profile, err);
+	engine_describe(engine, &profile);
+	code = engine_end_windows(engine, &profile, err);
 	if (!code) {
 		code = walk_file_close(engine->walk_file, err);
 		engine->walk_file = NULL;

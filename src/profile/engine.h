@@ -69,6 +69,9 @@ struct engine_listener {
 	/* The end of the run waits for tables: those of @nr_made of @nr files are made. Only with
 	 * look. NULL: not wanted. */
 	void (*tables)(void *ctx, size_t nr_made, size_t nr);
+	/* A window is over, whose profile, without objects, is the callee's from here on: what its
+	 * stacks name was told of. Only with engine_options.window_ms; NULL without. */
+	void (*window)(void *ctx, struct profile *profile);
 	/* The looks have ended for the moment. NULL: not wanted. */
 	void (*pause)(void *ctx);
 	void *ctx;
@@ -155,10 +158,15 @@ struct engine_options {
 	double max_overhead;
 	bool keep_command;    /* that still runs at the end goes on */
 	uint64_t duration_ms; /* 0: until a signal, or the end of the command */
-	uint64_t delay_ms;    /* from the start of the targets to the first sample */
-	bool user, kernel;    /* which stacks; both false counts as both */
-	bool idle;	      /* show pid 0 */
-	unsigned by;	      /* PROFILE_BY_*: what stacks are told apart by; 0: the task's name */
+	/* The run is cut into windows of this length, whose profiles the listener gets, and of
+	 * which one begins each every_ms, which is no less: with a listener of windows, objects,
+	 * and nothing else. Not with SOURCE_BLOCKED, SOURCE_HEAP, compare and a record_path. 0: it
+	 * is not cut. */
+	uint64_t window_ms, every_ms;
+	uint64_t delay_ms; /* from the start of the targets to the first sample */
+	bool user, kernel; /* which stacks; both false counts as both */
+	bool idle;	   /* show pid 0 */
+	unsigned by;	   /* PROFILE_BY_*: what stacks are told apart by; 0: the task's name */
 	/* Borrowed: a field of events by whose value stacks are told apart, of those that have it;
 	 * NULL: none. */
 	const char *key;
@@ -224,7 +232,7 @@ static inline bool engine_is_wall(const struct engine_options *options)
  * SIGKILL after 5 s, unless keep_command; its status is logged.
  *
  * Writes *ret on success only; the caller ends it with profile_fini. A run without a single sample
- * is a success with nr_stacks 0.
+ * is a success with nr_stacks 0. So is one that was cut: all is in its windows.
  *
  * Errors, each with one line of what and what to do in @err:
  *   -ESRCH      none of the pids or tids exists, nor the cgroup, or a CPU is

@@ -135,13 +135,27 @@ static void open_cache(struct engine *engine)
 		fpl_log(FPL_LOG_WARN, "%s: tables are not kept", err.msg);
 }
 
+static int make_windows(struct engine *engine)
+{
+	const struct engine_options *o = engine->options;
+	uint64_t store_bytes = STACK_STORE_MIN + 8 * o->stack_memory;
+	bool has_listener = o->listener && o->listener->sample;
+	int code = 0;
+
+	for (size_t i = 0; !code && i < (o->window_ms ? 2 : 1); i++)
+		code = run_window_init(&engine->windows[i], store_bytes, o->by, o->timeline_memory,
+				       has_listener || o->timeline_memory,
+				       has_listener ? listening_sample : NULL, &engine->listening);
+	engine->window = engine->windows;
+	engine->intakes = (struct intakes){ .now = &engine->window->intake };
+	return code;
+}
+
 /* Open what the reading of processes needs, and what is on its own: nothing here needs the maps of
  * the kernel side. */
 static int open_parts(struct engine *engine, struct fpl_err *err)
 {
 	const struct engine_options *o = engine->options;
-	uint64_t store_bytes = STACK_STORE_MIN + 8 * o->stack_memory;
-	bool has_listener = o->listener && o->listener->sample;
 	int code = catalog_create(KERNEL_SIDE_NR_OBJECTS, o->parser, &engine->catalog, err);
 
 	if (code)
@@ -151,11 +165,12 @@ static int open_parts(struct engine *engine, struct fpl_err *err)
 		finder_expect_copies(catalog_finder(engine->catalog), 1);
 	if (code_names_create(o->jit_memory, o->parser, &engine->code_names) ||
 	    tracker_init(&engine->tracker, engine->catalog, engine->code_names) ||
-	    stack_store_create(store_bytes, &engine->store))
+	    make_windows(engine))
 		return fpl_fail(err, -ENOMEM, "processes, stacks: out of memory");
-	stack_store_separate(engine->store, o->by);
-	timeline_init(&engine->timeline, engine->store, o->timeline_memory,
-		      has_listener ? listening_sample : NULL, &engine->listening);
+	if (o->window_ms) {
+		code_names_keep_files(engine->code_names);
+		catalog_limit_ids(engine->catalog, CATALOG_IDS_FEW);
+	}
 	/* the side-band is open: a cgroup that is made from here on is told */
 	return o->by & PROFILE_BY_CGROUP ? cgroup_names_create(&engine->cgroup_names, err) : 0;
 }
@@ -170,7 +185,8 @@ static void note_use(const struct fpl_stack *stack, void *ctx)
 	const struct use_look *use = ctx;
 	struct stack_news news;
 
-	if (!stack_store_news(use->engine->store, stack->id, stack->count, &news) && news.count)
+	if (!stack_store_news(use->engine->window->store, stack->id, stack->count, &news) &&
+	    news.count)
 		table_use_note(use->engine->catalog, news.user, news.nr_user, news.stop, news.count,
 			       use->look);
 }
@@ -219,14 +235,6 @@ static int make_publisher(struct engine *engine)
 						  });
 }
 
-/* NULL: the times of samples are not needed. */
-static struct timeline *timeline_of(struct engine *engine)
-{
-	bool is_needed = engine->options->timeline_memory || engine->timeline.listener;
-
-	return is_needed ? &engine->timeline : NULL;
-}
-
 static void make_replayer(struct engine *engine)
 {
 	const struct engine_options *o = engine->options;
@@ -240,8 +248,7 @@ static void make_replayer(struct engine *engine)
 			      .objects = engine->kernel.objects,
 			      .nr_objects = engine->kernel.nr_objects,
 			      .pool = &engine->tables.pool,
-			      .store = engine->store,
-			      .timeline = timeline_of(engine),
+			      .intakes = &engine->intakes,
 			      .max_depth = o->max_depth,
 			      .root_depth = o->root_depth,
 			      .unwind = is_cfi ? FPL_UNWIND_CFI : FPL_UNWIND_AUTO,
@@ -261,8 +268,7 @@ static int make_collect(struct engine *engine)
 		&(struct collect_config){
 			.tracker = &engine->tracker,
 			.replayer = &engine->replayer,
-			.store = engine->store,
-			.timeline = timeline_of(engine),
+			.intakes = &engine->intakes,
 			.walk_file = engine->walk_file,
 			.heap_live = heap ? &engine->heap_live : NULL,
 			.comm_filter = engine->comm_filter,
@@ -282,9 +288,11 @@ static void make_retirement(struct engine *engine)
 		.replayer = &engine->replayer,
 		.collect = &engine->collect,
 		.tracker = &engine->tracker,
-		.store = engine->store,
-		/* what compare judges by is read at the end */
-		.namer = engine->options->compare ? NULL : engine->options->namer,
+		.intakes = &engine->intakes,
+		/* what compare judges by is read at the end; windows are handed over soon */
+		.namer = engine->options->compare || engine->options->window_ms
+				 ? NULL
+				 : engine->options->namer,
 		.before = listening_before,
 		.after = listening_after,
 		.ctx = &engine->listening,
@@ -296,10 +304,9 @@ static void make_onlookers(struct engine *engine)
 	engine->listening.config = (struct listening_config){
 		.listener = engine->options->listener,
 		.catalog = engine->catalog,
-		.store = engine->store,
+		.store = engine->windows[0].store,
 		.kernel = &engine->kernel,
-		.collect = &engine->collect,
-		.replayer = &engine->replayer,
+		.intake = &engine->windows[0].intake,
 		.comm_filter = engine->comm_filter,
 	};
 	engine->overhead.config = (struct overhead_config){
@@ -539,7 +546,6 @@ void engine_close(struct engine *engine)
 	heap_live_fini(&engine->heap_live);
 	lookups_end(engine->lookups);
 	replayer_fini(&engine->replayer);
-	timeline_fini(&engine->timeline);
 	listening_fini(&engine->listening);
 	tracker_fini(&engine->tracker);
 	publisher_fini(&engine->publisher);
@@ -548,7 +554,8 @@ void engine_close(struct engine *engine)
 		engine->options->namer->end(engine->options->namer->ctx);
 	table_writer_destroy(engine->writer);
 	catalog_destroy(engine->catalog);
-	stack_store_destroy(engine->store);
+	for (size_t i = 0; i < ARRAY_SIZE(engine->windows); i++)
+		run_window_fini(&engine->windows[i]);
 	code_names_destroy(engine->code_names);
 	kernel_side_close(&engine->kernel);
 	sideband_close(engine->sideband);

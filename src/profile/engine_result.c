@@ -14,8 +14,8 @@
 #include "profile/usage.h"
 
 /* Add the use of the maps that only userspace knows. */
-static void fill_maps(struct engine *engine, const struct fpl_counters *counters,
-		      uint64_t nr_stacks, struct profile *profile)
+static void fill_maps(const struct engine *engine, const struct run_window *window,
+		      const struct fpl_counters *counters, struct profile *profile)
 {
 	const struct {
 		const char *name;
@@ -24,7 +24,7 @@ static void fill_maps(struct engine *engine, const struct fpl_counters *counters
 		{ "objects", catalog_nr_live(engine->catalog),
 		  finder_nr_beyond(catalog_finder(engine->catalog)) },
 		{ "mappings", engine->publisher.peak, engine->publisher.nr_refused },
-		{ "stacks", nr_stacks, engine->collect.nr_uncounted },
+		{ "stacks", window->counts.nr, window->intake.nr_uncounted },
 		{ "chunks", engine->tables.pool.nr_made, engine->tables.nr_refused },
 	};
 
@@ -41,22 +41,22 @@ static void fill_maps(struct engine *engine, const struct fpl_counters *counters
 }
 
 /* The stacks with the counts they have in the end, and the samples of each. */
-static int take_stacks(struct engine *engine, const struct fpl_counters *counters,
-		       struct profile *profile)
+static int take_stacks(const struct engine *engine, struct run_window *window,
+		       const struct fpl_counters *counters, struct profile *profile)
 {
 	AUTO_FREE uint32_t *places = NULL;
 
-	if (engine->options->timeline_memory && stack_store_places(engine->store, &places))
+	if (engine->options->timeline_memory && stack_store_places(window->store, &places))
 		return -ENOMEM;
-	if (stack_store_take(engine->store, &profile->stacks, &profile->nr_stacks))
+	if (stack_store_take(window->store, &profile->stacks, &profile->nr_stacks))
 		return -ENOMEM;
 	if (!places)
 		return 0;
-	timeline_take(&engine->timeline, &profile->events, &profile->nr_events);
+	timeline_take(&window->timeline, &profile->events, &profile->nr_events);
 	profile_move_events(profile, places);
 	profile->has_events = true;
 	profile->timeline.ring_full = counters->events_lost;
-	profile->timeline.memory_full = engine->timeline.nr_beyond;
+	profile->timeline.memory_full = window->timeline.nr_beyond;
 	return 0;
 }
 
@@ -81,8 +81,8 @@ static void count_live(const struct fpl_live *entry, void *ctx)
 {
 	const struct live_count *count = ctx;
 
-	heap_live_count(&count->engine->heap_live, &count->question, entry, count->engine->store,
-			count->heap);
+	heap_live_count(&count->engine->heap_live, &count->question, entry,
+			count->engine->window->store, count->heap);
 }
 
 /* Allocations: what was not freed joins its stacks. */
@@ -135,52 +135,79 @@ static void weigh_heap(const struct engine_heap *shown, struct profile *profile)
 	}
 }
 
-static int close_books(struct engine *engine, struct profile *profile, struct fpl_err *err)
+/* Samples that a clock would have taken in the gap before @window. */
+static uint64_t nr_in_gap(const struct engine *engine, const struct run_window *window)
 {
-	struct books_join join = { .store = engine->store };
-	struct fpl_counters counters;
-	int code = kernel_side_counters(&engine->kernel, &counters);
+	uint64_t nr = 0;
 
-	kernel_side_count(&engine->kernel);
+	for (size_t i = 0; i < engine->nr_sources; i++) {
+		const struct source *source = &engine->sources[i];
 
-	if (code)
-		return fpl_fail(err, code == -ENOMEM ? code : -EOPNOTSUPP,
-				"BPF maps cannot be read: %s", strerror(-code));
-	kernel_side_stacks(&engine->kernel, books_count, &join);
-	books_close(&counters, engine->collect.nr_user_memory + engine->replayer.nr_user_memory,
-		    join.nr_without_frames, engine->collect.stack_dropped, &profile->books);
-	profile->deep = (struct profile_deep){
-		.walked = counters.deep_walked,
-		.refused = counters.deep_refused,
-		.cut = counters.deep_cut,
-		.ns = counters.deep_ns,
-	};
+		if (profile_source_is_clock(&source->what))
+			nr += window->gap_ns * source->nr_sampled / source->period;
+	}
+	return nr;
+}
 
-	struct source_sums sums = sources_sum(engine->sources, engine->nr_sources,
-					      profile->books.fired, counters.entered);
+/* Samples that fired, and those that were due. */
+static void fill_books(const struct engine *engine, const struct run_window *window,
+		       const struct reading *counted, struct profile *profile)
+{
+	const struct fpl_counters *counters = &counted->counters;
+	struct source_due due = counted->due;
+	uint64_t entered = counters->entered;
+
+	/* a clock was off in the gap */
+	if (profile_clock(profile) && engine->nr_sources == 1)
+		due.expected += nr_in_gap(engine, window);
+	if (engine->nr_sources == 1)
+		entered = engine->sources[0].event ? counters->fired : 0;
+
+	struct source_sums sums = sources_sum(&due, counters->fired, entered);
 
 	profile->books.expected = sums.expected;
 	profile->books.counted = engine_is_wall(engine->options) ? 0 : sums.counted;
 	profile->books.missed = sums.missed;
-	profile->books.bpf_runs = kernel_side_run_cnt(&engine->kernel);
-	if (!profile->books.bpf_runs)
-		profile->books.bpf_runs = counters.fired;
+	profile->books.bpf_runs = counted->bpf_runs ? counted->bpf_runs : counters->fired;
+	profile->deep = (struct profile_deep){
+		.walked = counters->deep_walked,
+		.refused = counters->deep_refused,
+		.cut = counters->deep_cut,
+		.ns = counters->deep_ns,
+	};
+}
+
+static int close_books(struct engine *engine, struct run_window *window, struct profile *profile,
+		       struct fpl_err *err)
+{
+	const struct reading counted = reading_since(&window->at_end, &window->at_start);
+	const struct fpl_counters *counters = &counted.counters;
+	const struct intake *intake = &window->intake;
+	struct books_join join = { .store = window->store };
+	int code;
+
+	kernel_side_count(&engine->kernel);
+	for (size_t i = 0; i < window->counts.nr; i++)
+		books_count(&window->counts.list[i], &join);
+	books_close(counters, intake->nr_user_memory + window->nr_uncopied, join.nr_without_frames,
+		    intake->stack_dropped, &profile->books);
+	fill_books(engine, window, &counted, profile);
 	profile->times = kernel_side_times(&engine->kernel);
-	code = count_heap(engine, &counters, &profile->heap);
+	code = count_heap(engine, counters, &profile->heap);
 	if (code)
 		return fpl_fail(err, code == -ENOMEM ? code : -EOPNOTSUPP, "BPF map live: %s",
 				strerror(-code));
-	if (take_stacks(engine, &counters, profile))
+	if (take_stacks(engine, window, counters, profile))
 		return fpl_fail(err, -ENOMEM, "stacks: out of memory");
 	if (profile->heap.is_on)
 		weigh_heap(&engine->options->heap, profile);
 
-	profile->books.filtered += engine->collect.nr_filtered;
+	profile->books.filtered += intake->nr_filtered;
 	if (engine->comm_filter)
 		profile->books.filtered += comm_filter_apply(engine->comm_filter, profile);
 	if (profile->has_events)
 		profile->timeline.missing = profile_shown(profile) - profile->nr_events;
-	fill_maps(engine, &counters, join.nr_stacks, profile);
+	fill_maps(engine, window, counters, profile);
 
 	int64_t gap = books_gap(&profile->books, profile_shown(profile));
 
@@ -199,7 +226,6 @@ static void take_cache(struct engine *engine, struct profile_tables *ret)
 	struct disk_cache *cache = engine->options->cache;
 	struct disk_cache_stats stats;
 
-	table_writer_flush(engine->writer);
 	disk_cache_stats(cache, DISK_CACHE_TABLES, &stats);
 	ret->cache_hits = stats.hits;
 	ret->cache_misses = stats.misses;
@@ -261,14 +287,13 @@ static bool has_states(const struct engine *engine)
 	return found && !engine->options->blocks.all_at_end;
 }
 
-int engine_result(struct engine *engine, struct profile *profile, struct fpl_err *err)
+void engine_describe(const struct engine *engine, struct profile *profile)
 {
 	const struct engine_options *o = engine->options;
 	struct utsname uts;
 
 	take_sources(engine, profile);
 	profile->has_states = has_states(engine);
-	profile->hz_changes = engine->overhead.throttle.nr_changes;
 	profile->max_overhead = o->max_overhead;
 	profile->argv = o->argv;
 	profile->command = o->target == ENGINE_TARGET_COMMAND ? o->command : NULL;
@@ -281,19 +306,14 @@ int engine_result(struct engine *engine, struct profile *profile, struct fpl_err
 	profile->fp_only = o->unwind == ENGINE_UNWIND_FP;
 	profile->no_synth = !o->synth;
 	profile->fp_max = o->compare ? kernel_side_fp_depth(&engine->kernel) : 0;
-	profile->start_unix_ns = engine->start_unix_ns;
-	if (engine->enabled_ns) {
-		profile->duration_ns = engine->disabled_ns - engine->enabled_ns;
-		profile->startup_ms =
-			(engine->enabled_ns - engine->began_ns) / NS_PER_MS - o->delay_ms;
-	}
+	profile->command_status = -1;
 	if (uname(&uts) == 0)
 		memcpy(profile->kernel_release, uts.release, sizeof(profile->kernel_release));
+}
 
-	int code = close_books(engine, profile, err);
-
-	if (code)
-		return code;
+/* A run hands over at its end: objects with their files, and names that it has read. */
+static int take_names(struct engine *engine, struct profile *profile, struct fpl_err *err)
+{
 	profile->nr_objects = catalog_nr(engine->catalog);
 	if (catalog_export(engine->catalog, &profile->objects)) {
 		profile->nr_objects = 0;
@@ -303,14 +323,56 @@ int engine_result(struct engine *engine, struct profile *profile, struct fpl_err
 	if (engine->cgroup_names &&
 	    cgroup_names_take(engine->cgroup_names, &profile->cgroups, &profile->nr_cgroups))
 		return fpl_fail(err, -ENOMEM, "cgroups: out of memory");
-	if (take_refusals(engine, profile))
-		return fpl_fail(err, -ENOMEM, "users: out of memory");
+	table_writer_flush(engine->writer);
+	return 0;
+}
+
+/* Fill in the costs, and how full everything is. */
+static void take_costs(struct engine *engine, const struct run_window *window,
+		       struct profile *profile)
+{
+	uint64_t cpu_ns = usage_cpu_ns() + engine->overhead.helpers.cpu_ns;
+
+	profile->hz_changes = engine->overhead.throttle.nr_changes - window->nr_hz_changes;
 	tables_stats(&engine->tables, &profile->tables);
 	take_cache(engine, &profile->tables);
 	profile->drain_gap_max_ns = engine->kernel.gap_max_ns;
-	profile->away_ns = engine->away_ns;
+	engine->kernel.gap_max_ns = 0;
+	profile->away_ns = engine->away_ns - window->away_ns;
 	profile->maps_bytes = kernel_side_maps_bytes(&engine->kernel);
 	profile->rss_peak_bytes = engine->overhead.rss_peak_bytes;
-	profile->user_cpu_ms = (usage_cpu_ns() + engine->overhead.helpers.cpu_ns) / NS_PER_MS;
+	profile->user_cpu_ms = (cpu_ns - window->cpu_ns) / NS_PER_MS;
+}
+
+int engine_result(struct engine *engine, struct run_window *window, struct profile *profile,
+		  struct fpl_err *err)
+{
+	const struct engine_options *o = engine->options;
+	int code;
+
+	engine_describe(engine, profile);
+	profile->start_unix_ns = window->start_unix_ns;
+	/* a run may end before its first sample */
+	if (engine->enabled_ns)
+		profile->duration_ns = window->end_ns - window->start_ns;
+	if (!window->number && engine->enabled_ns)
+		profile->startup_ms =
+			(engine->enabled_ns - engine->began_ns) / NS_PER_MS - o->delay_ms;
+	if (o->window_ms)
+		profile->window = (struct profile_window){
+			.is_one = true,
+			.number = window->number,
+			.start_ns = window->start_ns,
+			.ahead_ns = window->ahead_ns,
+			.gap_ns = window->gap_ns,
+		};
+	code = close_books(engine, window, profile, err);
+	if (!code && !o->window_ms)
+		code = take_names(engine, profile, err);
+	if (code)
+		return code;
+	if (take_refusals(engine, profile))
+		return fpl_fail(err, -ENOMEM, "users: out of memory");
+	take_costs(engine, window, profile);
 	return 0;
 }

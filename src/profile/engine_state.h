@@ -29,6 +29,7 @@
 #include "profile/tables.h"
 #include "profile/targets.h"
 #include "profile/tracker.h"
+#include "profile/run_window.h"
 
 /* A thread without a CPU for longer was stopped, or starved; a loaded machine delays by less. */
 #define AWAY_MIN_MS 600u
@@ -48,8 +49,7 @@ struct engine {
 	struct kernel_side kernel;
 	struct sideband *sideband;
 	struct catalog *catalog;
-	struct lookups *lookups; /* NULL: they have not begun, or have ended */
-	struct stack_store *store;
+	struct lookups *lookups;     /* NULL: they have not begun, or have ended */
 	struct table_writer *writer; /* NULL: tables are not kept */
 	struct tables tables;
 	struct publisher publisher;
@@ -58,7 +58,12 @@ struct engine {
 	struct retirement retirement;
 	struct collect collect;
 	struct heap_live heap_live;
-	struct timeline timeline;
+	struct run_window windows[2]; /* a run that is not cut has the first alone */
+	struct run_window *window;    /* that is sampled, or will be */
+	struct run_window *closing;   /* that has ended; NULL: none is open */
+	bool is_paused;		      /* none is sampled for the moment */
+	uint64_t next_turn_ns;	      /* CLOCK_MONOTONIC: it ends, or the next one begins */
+	struct intakes intakes;
 	struct listening listening;
 	struct overhead overhead;
 	struct walk_file *walk_file;
@@ -71,7 +76,7 @@ struct engine {
 	bool stop;
 	bool is_interrupted; /* stop, by a signal */
 
-	uint64_t began_ns, enabled_ns, disabled_ns, start_unix_ns;
+	uint64_t began_ns, enabled_ns, disabled_ns;
 	uint64_t next_check_ns, next_count_ns;
 	bool has_compiled; /* tables, since memory was last given back */
 	uint64_t next_trim_ns;
@@ -90,6 +95,23 @@ FPL_MUST_CHECK int engine_open(struct engine *engine, struct fpl_err *err);
 /* Stop what still runs, and give everything back. */
 void engine_close(struct engine *engine);
 
-/* Close the books of a run that has ended and been drained. Errors: as engine_run. */
-FPL_MUST_CHECK int engine_result(struct engine *engine, struct profile *profile,
-				 struct fpl_err *err);
+/* Close the books of @window, which has ended, and whose samples have all come. Errors: as
+ * engine_run. */
+FPL_MUST_CHECK int engine_result(struct engine *engine, struct run_window *window,
+				 struct profile *profile, struct fpl_err *err);
+/* Fill in the facts of the run, which are the same in all its windows. */
+void engine_describe(const struct engine *engine, struct profile *profile);
+
+/* Sample the window at hand, which comes after @before (NULL: it is the first). Errors: as
+ * engine_run. */
+FPL_MUST_CHECK int engine_begin_window(struct engine *engine, struct run_window *before,
+				       struct fpl_err *err);
+/* End the window that is sampled, or begin the next, where it is time. Errors: as engine_run. */
+FPL_MUST_CHECK int engine_turn_window(struct engine *engine, uint64_t now, struct fpl_err *err);
+/* Hand over the window that has ended, where nothing of it is missing any more, or it is late.
+ * @drained: the ring was read to its end after it had ended. */
+void engine_review_windows(struct engine *engine, bool drained, uint64_t now);
+/* Sampling has ended, and all has come: close the books of all windows. *ret is the profile of a
+ * run that is not cut. Errors: as engine_run. */
+FPL_MUST_CHECK int engine_end_windows(struct engine *engine, struct profile *ret,
+				      struct fpl_err *err);

@@ -94,6 +94,16 @@ static uint32_t filter_flags(const struct engine_options *options)
 	return flags;
 }
 
+/* While no program runs. */
+static void seed(struct fpless_bpf *skel)
+{
+	void *seeds = skel->bss->stack_seed;
+
+	if (getrandom(seeds, sizeof(skel->bss->stack_seed), GRND_NONBLOCK) < 0)
+		skel->bss->stack_seed[0] ^=
+			clock_monotonic_ns(); /* early at boot: better than nothing */
+}
+
 static void configure(struct fpless_bpf *skel, const struct engine_options *options,
 		      const struct host *host, const struct source *sources, size_t nr_sources)
 {
@@ -112,8 +122,7 @@ static void configure(struct fpless_bpf *skel, const struct engine_options *opti
 		.block_states = options->blocks.states,
 	};
 
-	if (getrandom(config.seed, sizeof(config.seed), GRND_NONBLOCK) < 0)
-		config.seed[0] = (uint64_t)(uintptr_t)skel; /* early at boot: better than nothing */
+	seed(skel);
 	config.unwind = options->unwind == ENGINE_UNWIND_FP    ? FPL_UNWIND_FP
 			: options->unwind == ENGINE_UNWIND_CFI ? FPL_UNWIND_CFI
 							       : FPL_UNWIND_AUTO;
@@ -432,12 +441,17 @@ int kernel_side_open_gate(struct kernel_side *kernel, struct fpl_err *err)
 	return thread_times_begin(kernel->skel, err);
 }
 
+void kernel_side_shut_gate(struct kernel_side *kernel)
+{
+	__atomic_store_n(&kernel->skel->bss->gate, 0, __ATOMIC_SEQ_CST);
+}
+
 void kernel_side_close_gate(struct kernel_side *kernel)
 {
 	if (!kernel->skel || !kernel->skel->bss->gate)
 		return;
 	thread_times_stop(kernel->skel);
-	__atomic_store_n(&kernel->skel->bss->gate, 0, __ATOMIC_SEQ_CST);
+	kernel_side_shut_gate(kernel);
 	tables_grace();
 }
 
@@ -625,6 +639,22 @@ void kernel_side_stacks(const struct kernel_side *kernel,
 			fn(&stack, ctx);
 		}
 	}
+}
+
+void kernel_side_take_stacks(struct kernel_side *kernel,
+			     void (*fn)(const struct fpl_stack *stack, void *ctx), void *ctx)
+{
+	struct fpl_stack *places = kernel->stacks->stacks;
+
+	for (size_t i = 0; i < (size_t)kernel->nr_stack_groups * FPL_STACKS_IN_GROUP; i++) {
+		if (!places[i].id)
+			continue;
+		if (places[i].id != FPL_STACK_CLAIMED)
+			fn(&places[i], ctx);
+		places[i] = (struct fpl_stack){ 0 };
+	}
+	kernel->skel->bss->last_stack_id = 0;
+	seed(kernel->skel);
 }
 
 /* Entries that are read at a time: no bucket of the map has so many. */

@@ -85,6 +85,8 @@ int kernel_side_free_fd(const struct kernel_side *kernel);
  * the gate has closed: the books hold still. Closing waits for the programs that run: some ms. */
 FPL_MUST_CHECK int kernel_side_open_gate(struct kernel_side *kernel, struct fpl_err *err);
 void kernel_side_close_gate(struct kernel_side *kernel);
+/* The same where no source can run a program any more: it waits for none. */
+void kernel_side_shut_gate(struct kernel_side *kernel);
 
 /* Behind the closed gate: as thread_times_close, and what the books say. */
 FPL_MUST_CHECK int kernel_side_close_times(struct kernel_side *kernel, void (*pause)(void *ctx),
@@ -149,6 +151,13 @@ uint64_t kernel_side_run_cnt(const struct kernel_side *kernel);
 /* Call @fn for each entry of `stacks`: what it counts is exact once sampling has stopped. */
 void kernel_side_stacks(const struct kernel_side *kernel,
 			void (*fn)(const struct fpl_stack *stack, void *ctx), void *ctx);
+
+/*
+ * The same, and empty the map: while no program runs. The next stacks are hashed by other seeds,
+ * and their ids begin with 1 again.
+ */
+void kernel_side_take_stacks(struct kernel_side *kernel,
+			     void (*fn)(const struct fpl_stack *stack, void *ctx), void *ctx);
 
 /* Call @fn for each entry of `live`, if this run has it. Errors: -ENOMEM; bpf(2). */
 FPL_MUST_CHECK int kernel_side_live(const struct kernel_side *kernel,

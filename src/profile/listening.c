@@ -25,7 +25,8 @@ static void tell_objects(struct listening *listening)
 
 	while (listener->object &&
 	       listening->told_id != catalog_last_id(listening->config.catalog)) {
-		listening->told_id = listening->told_id % FPL_FRAME_OBJECT_MAX + 1;
+		listening->told_id =
+			listening->told_id % catalog_nr_ids(listening->config.catalog) + 1;
 
 		struct object *object = catalog_at(listening->config.catalog, listening->told_id);
 		struct profile_object described;
@@ -71,6 +72,14 @@ void listening_sample(void *ctx, const struct profile_event *event)
 	stack.tid = event->tid;
 	stack.cpu = event->cpu;
 	listener->sample(listener->ctx, (uint64_t)listening->unix_ns + event->time_ns, &stack);
+}
+
+void listening_window(struct listening *listening, struct profile *profile)
+{
+	const struct engine_listener *listener = listening->config.listener;
+
+	tell_objects(listening);
+	listener->window(listener->ctx, profile);
 }
 
 void listening_pause(struct listening *listening)
@@ -185,8 +194,8 @@ static void look(struct listening *listening, uint64_t until_ns, bool last)
 		.fired = counters.fired,
 		.idle = counters.idle,
 		.filtered =
-			counters.filtered + config->collect->nr_filtered + listening->nr_unwanted,
-		.lost = config->collect->nr_user_memory + config->replayer->nr_user_memory,
+			counters.filtered + config->intake->nr_filtered + listening->nr_unwanted,
+		.lost = config->intake->nr_user_memory,
 		.last = last,
 	};
 

@@ -8,11 +8,10 @@
 
 #include "base/vector.h"
 #include "profile/catalog.h"
-#include "profile/collect.h"
 #include "profile/comm_filter.h"
 #include "profile/engine.h"
+#include "profile/intake.h"
 #include "profile/kernel_side.h"
-#include "profile/replayer.h"
 #include "profile/stack_store.h"
 
 /* All pointers are borrowed. */
@@ -21,8 +20,7 @@ struct listening_config {
 	const struct catalog *catalog;
 	const struct stack_store *store;
 	const struct kernel_side *kernel;
-	const struct collect *collect;
-	const struct replayer *replayer;
+	const struct intake *intake;
 	struct comm_filter *comm_filter; /* NULL: every name is wanted */
 };
 
@@ -57,6 +55,9 @@ void listening_sample(void *listening, const struct profile_event *event);
  * and then that it has gone. */
 bool listening_before(void *listening);
 void listening_after(void *listening, const struct object *object);
+
+/* Tell it of a window's profile, and of what that names before. Takes the profile over. */
+void listening_window(struct listening *listening, struct profile *profile);
 
 /* Nothing more is told for the moment. */
 void listening_pause(struct listening *listening);

@@ -66,6 +66,9 @@ void lookup_free(struct lookup *lookup)
 		break;
 	case LOOKUP_CODE:
 		break;
+	case LOOKUP_CODES:
+		code_orders_destroy(lookup->codes.orders);
+		break;
 	}
 	free(lookup);
 }
@@ -93,6 +96,10 @@ static void look_up(struct lookups *lookups, struct lookup *lookup)
 		break;
 	case LOOKUP_CODE:
 		code_names_tell(lookups->code_names, &lookup->code);
+		break;
+	case LOOKUP_CODES:
+		lookup->codes.orders =
+			code_names_orders(lookups->code_names, lookup->codes.since_ns);
 		break;
 	}
 }
@@ -368,6 +375,18 @@ void lookups_code(struct lookups *lookups, const struct code_event *event)
 		return;
 	lookup->code = *event;
 	ask(lookups, lookup, 0);
+}
+
+int lookups_codes(struct lookups *lookups, uint64_t number, uint64_t since_ns)
+{
+	struct lookup *lookup = lookups->code_names ? make(LOOKUP_CODES) : NULL;
+
+	if (!lookup)
+		return -ENOMEM;
+	lookup->codes.number = number;
+	lookup->codes.since_ns = since_ns;
+	ask(lookups, lookup, 0);
+	return 0;
 }
 
 int lookups_fd(const struct lookups *lookups)

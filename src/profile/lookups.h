@@ -33,6 +33,7 @@ enum lookup_kind {
 	LOOKUP_PROCESS, /* what a process has mapped */
 	LOOKUP_FORGET,	/* objects that the finder is to forget */
 	LOOKUP_CODE,	/* what a process says of its code: has no answer */
+	LOOKUP_CODES,	/* the files that say so, for a window */
 };
 
 struct lookup {
@@ -59,6 +60,10 @@ struct lookup {
 			size_t nr;
 		} forget;
 		struct code_event code;
+		struct {
+			uint64_t number, since_ns;
+			struct code_orders *orders; /* answer: owned; NULL: none */
+		} codes;
 	};
 };
 
@@ -92,6 +97,9 @@ FPL_MUST_CHECK int lookups_forget(struct lookups *lookups, struct object *const 
 				  size_t nr);
 /* Tell the code names of @event. Without memory it is lost. */
 void lookups_code(struct lookups *lookups, const struct code_event *event);
+
+/* code_names_orders() of @since_ns, for window @number. Errors: -ENOMEM. */
+FPL_MUST_CHECK int lookups_codes(struct lookups *lookups, uint64_t number, uint64_t since_ns);
 
 /* Readable when there is something to take. */
 int lookups_fd(const struct lookups *lookups);

@@ -9,7 +9,9 @@
 
 void object_list_init(struct object_list *list, uint32_t nr_slots)
 {
-	*list = (struct object_list){ .nr_slots = nr_slots, .next_slot = 1 };
+	*list = (struct object_list){ .nr_slots = nr_slots,
+				      .next_slot = 1,
+				      .nr_ids = FPL_FRAME_OBJECT_MAX };
 }
 
 void object_list_fini(struct object_list *list)
@@ -35,8 +37,8 @@ static uint32_t next_id(const struct object_list *list)
 {
 	uint32_t id = list->last_id;
 
-	for (uint32_t i = 0; i < FPL_FRAME_OBJECT_MAX; i++) {
-		id = id % FPL_FRAME_OBJECT_MAX + 1;
+	for (uint32_t i = 0; i < list->nr_ids; i++) {
+		id = id % list->nr_ids + 1;
 		if (id > list->by_id.nr || !list->by_id.list[id - 1])
 			return id;
 	}

@@ -20,6 +20,7 @@ struct object_list {
 	/* by id - 1, up to the highest id given so far; NULL: free; see object_list_at() */
 	VECTOR(struct object *) by_id;
 	uint32_t last_id;	      /* given last */
+	uint32_t nr_ids;	      /* ids up to this one are given */
 	VECTOR(struct object *) live; /* in no order; each borrowed */
 	VECTOR(uint16_t) free_slots;  /* given back */
 	uint32_t nr_slots, next_slot; /* slots from next_slot on were never given */

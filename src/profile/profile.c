@@ -101,5 +101,6 @@ void profile_fini(struct profile *profile)
 	free(profile->stacks);
 	free(profile->events);
 	code_names_destroy(profile->code_names);
+	code_orders_destroy(profile->code_orders);
 	*profile = (struct profile){ 0 };
 }

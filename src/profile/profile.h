@@ -30,6 +30,7 @@ struct profile_object {
 void profile_object_fini(struct profile_object *object);
 
 struct code_names;
+struct code_orders;
 
 /* Labels that can separate stacks. X(name, word of --by) */
 #define PROFILE_LABEL_LIST(X) \
@@ -211,6 +212,15 @@ struct profile_heap {
 	uint64_t calls, returns, frees, bpf_ns; /* runs of the programs; 0: not counted */
 };
 
+/* A window of a run that was cut. */
+struct profile_window {
+	bool is_one;
+	uint64_t number;   /* 0.. */
+	uint64_t start_ns; /* CLOCK_MONOTONIC */
+	uint64_t ahead_ns; /* profile.start_unix_ns is ahead of the clock, which was set back */
+	uint64_t gap_ns;   /* before it: no samples were taken, to cut the run */
+};
+
 struct profile {
 	/* what was asked: the source; of several what is common to all, names with commas between
 	 * them */
@@ -231,6 +241,7 @@ struct profile {
 
 	/* when and where */
 	uint64_t start_unix_ns, duration_ns;
+	struct profile_window window;
 	uint32_t nr_cpus;
 	char kernel_release[65];
 
@@ -251,6 +262,9 @@ struct profile {
 	struct profile_stream stream;
 
 	struct code_names *code_names; /* owned: of raw frames; NULL: none */
+	/* owned: of a window, files that say what its raw frames are: to be read by
+	 * code_names_read(); NULL: none */
+	struct code_orders *code_orders;
 
 	struct profile_heap heap;
 	struct profile_books books;

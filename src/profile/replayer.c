@@ -114,6 +114,7 @@ static void walk(struct replayer *replayer, const struct snapshot *snapshot,
 
 static void store_result(struct replayer *replayer, const struct fpl_sample *record)
 {
+	struct intake *intake = intake_of(replayer->config.intakes, record->header.time_ns);
 	struct fpl_sample sample = *record;
 
 	sample.nr_user = (uint16_t)replayer->result.nr_frames;
@@ -124,12 +125,11 @@ static void store_result(struct replayer *replayer, const struct fpl_sample *rec
 		table_use_note(replayer->config.tracker->catalog,
 			       (const uint64_t *)replayer->result.frames, sample.nr_user,
 			       sample.stop, sample.count, replayer->config.tracker->tables->look);
-	if (stack_store_add(replayer->config.store, &sample,
-			    (const uint64_t *)replayer->result.frames, record_rest(record)))
-		replayer->nr_user_memory += sample.count;
-	else if (replayer->config.timeline)
-		timeline_sample(replayer->config.timeline, &sample,
-				stack_store_last(replayer->config.store));
+	if (stack_store_add(intake->store, &sample, (const uint64_t *)replayer->result.frames,
+			    record_rest(record)))
+		intake->nr_user_memory += sample.count;
+	else if (intake->timeline)
+		timeline_sample(intake->timeline, &sample, stack_store_last(intake->store));
 }
 
 /* The object whose missing table, or rows, ended the walk, asked for if need be; NULL: nothing to
@@ -265,6 +265,18 @@ void replayer_add(struct replayer *replayer, struct snapshot *snapshot, struct t
 	snapshot_put(snapshot);
 }
 
+/* The result at hand is that of the one at @link. */
+static void take_out(struct replayer *replayer, struct waiting **link)
+{
+	struct waiting *waiting = *link;
+
+	store_result(replayer, waiting->snapshot->sample);
+	*link = waiting->next;
+	replayer->waiting_bytes -= waiting->charge;
+	share_give_back(&replayer->waiting_of, waiting->owner, waiting->charge);
+	waiting_free(waiting);
+}
+
 void replayer_retry(struct replayer *replayer)
 {
 	struct waiting **link = &replayer->first;
@@ -287,11 +299,37 @@ void replayer_retry(struct replayer *replayer)
 			link = &waiting->next;
 			continue;
 		}
-		store_result(replayer, waiting->snapshot->sample);
-		*link = waiting->next;
-		replayer->waiting_bytes -= waiting->charge;
-		share_give_back(&replayer->waiting_of, waiting->owner, waiting->charge);
-		waiting_free(waiting);
+		take_out(replayer, link);
+	}
+	replayer->last = link;
+}
+
+static bool was_before(const struct waiting *waiting, uint64_t before_ns)
+{
+	return waiting->snapshot->sample->header.time_ns < before_ns;
+}
+
+bool replayer_has_samples(const struct replayer *replayer, uint64_t before_ns)
+{
+	for (const struct waiting *w = replayer->first; w; w = w->next)
+		if (was_before(w, before_ns))
+			return true;
+	return false;
+}
+
+void replayer_settle(struct replayer *replayer, uint64_t before_ns)
+{
+	struct waiting **link = &replayer->first;
+
+	while (*link) {
+		struct waiting *waiting = *link;
+
+		if (!was_before(waiting, before_ns)) {
+			link = &waiting->next;
+			continue;
+		}
+		walk(replayer, waiting->snapshot, waiting->set);
+		take_out(replayer, link);
 	}
 	replayer->last = link;
 }

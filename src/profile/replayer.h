@@ -10,10 +10,9 @@
 
 #include "base/err.h"
 #include "bpf/shared.h"
+#include "profile/intake.h"
 #include "profile/share.h"
 #include "profile/snapshot.h"
-#include "profile/stack_store.h"
-#include "profile/timeline.h"
 #include "profile/tracker.h"
 #include "unwind/replay.h"
 
@@ -28,8 +27,7 @@ struct replayer_config {
 	const struct fpl_object *objects; /* [nr_objects]: the map `objects` */
 	size_t nr_objects;
 	const struct pool *pool;
-	struct stack_store *store;
-	struct timeline *timeline;	/* NULL: the times of samples are not needed */
+	struct intakes *intakes;
 	uint32_t max_depth, root_depth; /* of replay_input */
 	uint8_t unwind;			/* enum fpl_unwind */
 	size_t waiting_max;		/* bytes of snapshots that wait */
@@ -45,7 +43,6 @@ struct replayer {
 	struct share_book refused;    /* snapshots that found no room, by owner */
 	uint64_t nr_beyond_share;     /* snapshots of owners whose share was used up */
 	uint64_t nr_overflows;	      /* snapshots that found the budget used up */
-	uint64_t nr_user_memory;      /* samples lost because the store was full */
 	struct replay_result result;  /* of the walk at hand: 16 KiB */
 };
 
@@ -61,6 +58,11 @@ void replayer_add(struct replayer *replayer, struct snapshot *snapshot, struct t
 
 /* Walk those again that waited for a table that has come. */
 void replayer_retry(struct replayer *replayer);
+
+/* Does a snapshot wait that was taken before @before_ns? Cost: O(waiting). */
+bool replayer_has_samples(const struct replayer *replayer, uint64_t before_ns);
+/* Walk all of them with what there is. */
+void replayer_settle(struct replayer *replayer, uint64_t before_ns);
 
 /* Set the round of every object that is mapped where a snapshot waits. */
 void replayer_mark_mapped(struct replayer *replayer, uint64_t round);

@@ -33,7 +33,7 @@ static size_t nr_to_keep(const struct retirement *retirement)
 
 static bool is_named(const struct retirement *retirement, const struct object *object)
 {
-	return stack_store_names(retirement->config.store, object->id);
+	return intakes_name(retirement->config.intakes, object->id);
 }
 
 static bool is_needed(const struct retirement *retirement, const struct object *object)
@@ -86,11 +86,12 @@ static void find_idle(struct retirement *retirement, uint64_t now, struct idle *
 /* Tells the namer of frames that are new. */
 static void expect_names(struct retirement *retirement)
 {
-	uint32_t nr = stack_store_nr(retirement->config.store);
+	const struct stack_store *store = retirement->config.intakes->now->store;
+	uint32_t nr = stack_store_nr(store);
 	struct profile_stack stack;
 
 	for (; retirement->nr_expected < nr; retirement->nr_expected++) {
-		stack_store_look(retirement->config.store, retirement->nr_expected, &stack);
+		stack_store_look(store, retirement->nr_expected, &stack);
 		retirement->config.namer->expect(retirement->config.namer->ctx, stack.frames,
 						 stack.nr_user);
 	}

@@ -30,8 +30,9 @@ struct retirement_config {
 	struct replayer *replayer;
 	const struct collect *collect; /* NULL: no event is kept */
 	const struct tracker *tracker; /* its lookups, if there are any, have the finder */
-	const struct stack_store *store;
-	const struct engine_namer *namer; /* NULL: what stacks name stays */
+	const struct intakes *intakes;
+	const struct engine_namer *namer; /* NULL: what stacks of an
+					      open window name stays */
 	/* Before objects go, false: they cannot now; and of each that goes. */
 	bool (*before)(void *ctx);
 	void (*after)(void *ctx, const struct object *object);

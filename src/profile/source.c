@@ -101,24 +101,30 @@ static uint64_t runs_left_out(const struct source *sources, size_t nr, enum samp
 	return most;
 }
 
-struct source_sums sources_sum(const struct source *sources, size_t nr, uint64_t fired,
-			       uint64_t entered)
+struct source_due sources_due(const struct source *sources, size_t nr)
 {
-	struct source_sums sums = { 0 };
-	uint64_t due, left_out = 0;
+	struct source_due due = { 0 };
 
-	if (nr == 1)
-		entered = sources[0].event ? fired : 0;
 	for (size_t i = 0; i < nr; i++) {
-		sums.expected += source_expected(&sources[i]);
+		due.expected += source_expected(&sources[i]);
 		if (!sources[i].event)
-			sums.counted += source_counted(&sources[i], 0);
+			due.counted += source_counted(&sources[i], 0);
 	}
 	for (unsigned int i = 0; i < SAMPLER_COUNT; i++)
-		left_out += runs_left_out(sources, nr, (enum sampler)i);
-	due = sums.expected + sums.counted;
-	sums.missed = due > fired - entered ? due - (fired - entered) : 0;
-	sums.missed += left_out;
-	sums.counted += entered + left_out;
+		due.left_out += runs_left_out(sources, nr, (enum sampler)i);
+	return due;
+}
+
+struct source_sums sources_sum(const struct source_due *due, uint64_t fired, uint64_t entered)
+{
+	uint64_t others = due->expected + due->counted;
+	struct source_sums sums = {
+		.expected = due->expected,
+		.counted = due->counted + entered + due->left_out,
+		.missed = due->left_out,
+	};
+
+	if (others > fired - entered)
+		sums.missed += others - (fired - entered);
 	return sums;
 }

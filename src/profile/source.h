@@ -123,12 +123,19 @@ uint64_t source_expected(const struct source *source);
  */
 uint64_t source_counted(const struct source *source, uint64_t fired);
 
+/* Samples that were due so far, of all sources: they only grow. */
+struct source_due {
+	uint64_t expected; /* of clocks, by their time */
+	uint64_t counted;  /* of others without a record, by the kernel's count of events */
+	uint64_t left_out; /* of events with a record: runs that the kernel left out */
+};
+struct source_due sources_due(const struct source *sources, size_t nr);
+
 /*
- * Samples due and missed of all of a run together: those of clocks by their time, those of others
- * by the kernel's counts. @fired: of all; @entered: of events with a record.
+ * Samples due and missed of all sources together, of which @due says what was due. @fired: of all;
+ * @entered: of events with a record.
  */
 struct source_sums {
 	uint64_t expected, counted, missed;
 };
-struct source_sums sources_sum(const struct source *sources, size_t nr, uint64_t fired,
-			       uint64_t entered);
+struct source_sums sources_sum(const struct source_due *due, uint64_t fired, uint64_t entered);

@@ -500,6 +500,23 @@ int stack_store_places(const struct stack_store *store, uint32_t **ret)
 	return 0;
 }
 
+void stack_store_clear(struct stack_store *store)
+{
+	if (!store->nr && !store->nr_ids)
+		return;
+	for (size_t i = 0; i < store->nr; i++) {
+		store->bytes -= frames_charge(&store->entries[i].part);
+		free(store->entries[i].frames);
+	}
+	store->nr = 0;
+	store->nr_ids = 0;
+	store->by_content.nr = 0;
+	store->by_id.nr = 0;
+	memset(store->by_content.place, 0, store->by_content.size * sizeof(uint32_t));
+	memset(store->by_id.place, 0, store->by_id.size * sizeof(uint32_t));
+	memset(store->named, 0, sizeof(store->named));
+}
+
 int stack_store_take(struct stack_store *store, struct profile_stack **ret, size_t *ret_nr)
 {
 	struct profile_stack *stacks = calloc(store->nr ? store->nr : 1, sizeof(*stacks));
@@ -516,16 +533,7 @@ int stack_store_take(struct stack_store *store, struct profile_stack **ret, size
 		entry->frames = NULL;
 		nr++;
 	}
-	for (size_t i = 0; i < store->nr; i++) {
-		store->bytes -= frames_charge(&store->entries[i].part);
-		free(store->entries[i].frames);
-	}
-	store->nr = 0;
-	store->nr_ids = 0;
-	store->by_content.nr = 0;
-	store->by_id.nr = 0;
-	memset(store->by_content.place, 0, store->by_content.size * sizeof(uint32_t));
-	memset(store->by_id.place, 0, store->by_id.size * sizeof(uint32_t));
+	stack_store_clear(store);
 	*ret = stacks;
 	*ret_nr = nr;
 	return 0;

@@ -86,6 +86,9 @@ FPL_MUST_CHECK int stack_store_news(struct stack_store *store, uint32_t id, uint
 FPL_MUST_CHECK int stack_store_take(struct stack_store *store, struct profile_stack **ret,
 				    size_t *ret_nr);
 
+/* Drop all stacks. Cost: O(stacks), and the size of the indexes; O(1) where it is empty. */
+void stack_store_clear(struct stack_store *store);
+
 /*
  * Which place each stack, by number, would have in what stack_store_take hands over now, or
  * STACK_STORE_NONE: the caller frees it. Errors: -ENOMEM.

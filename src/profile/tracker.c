@@ -36,6 +36,7 @@ int tracker_init(struct tracker *tracker, struct catalog *catalog, struct code_n
 
 void tracker_fini(struct tracker *tracker)
 {
+	code_orders_destroy(tracker->codes);
 	tracker->publisher = NULL;
 	processes_fini(&tracker->processes);
 }
@@ -237,6 +238,23 @@ static void take_file(struct tracker *tracker, struct lookup *lookup)
 		tracker_want(tracker, object->id);
 }
 
+static void take_codes(struct tracker *tracker, struct lookup *lookup)
+{
+	code_orders_destroy(tracker->codes);
+	tracker->codes = TAKE_PTR(lookup->codes.orders);
+	tracker->codes_after = lookup->codes.number + 1;
+}
+
+bool tracker_has_codes(const struct tracker *tracker, uint64_t number)
+{
+	return tracker->codes_after == number + 1;
+}
+
+struct code_orders *tracker_take_codes(struct tracker *tracker, uint64_t number)
+{
+	return tracker_has_codes(tracker, number) ? TAKE_PTR(tracker->codes) : NULL;
+}
+
 void tracker_take_answers(struct tracker *tracker)
 {
 	struct lookup *lookup;
@@ -249,6 +267,8 @@ void tracker_take_answers(struct tracker *tracker)
 		}
 		if (lookup->kind == LOOKUP_PROCESS)
 			take_process(tracker, lookup);
+		else if (lookup->kind == LOOKUP_CODES)
+			take_codes(tracker, lookup);
 		else if (lookup->kind == LOOKUP_FORGET)
 			catalog_free(tracker->catalog, lookup->forget.objects, lookup->forget.nr);
 		lookup_free(lookup);

@@ -18,6 +18,7 @@
 #include "profile/tables.h"
 
 struct code_names;
+struct code_orders;
 struct lookup;
 struct lookups;
 
@@ -29,10 +30,12 @@ struct tracker {
 	struct tables *tables;
 	struct publisher *publisher;
 	struct lookups *lookups;
-	size_t nr_waiting;   /* processes that are being looked up */
-	uint64_t nr_answers; /* that were taken so far */
-	bool has_vdso;	     /* the vDSO was looked up; vdso NULL: the kernel maps none */
-	struct object *vdso; /* borrowed */
+	size_t nr_waiting;	   /* processes that are being looked up */
+	uint64_t nr_answers;	   /* that were taken so far */
+	struct code_orders *codes; /* owned: the last answer of lookups_codes(); NULL: none */
+	uint64_t codes_after;	   /* the window that it is of, and 1; 0: none has come */
+	bool has_vdso;		   /* the vDSO was looked up; vdso NULL: the kernel maps none */
+	struct object *vdso;	   /* borrowed */
 	uint64_t (*kernel_gen)(void *ctx, uint32_t pid);
 	void *ctx;
 	bool rescan_all;	/* records were lost */
@@ -92,6 +95,10 @@ struct tracker_try {
 
 /* Take the answers that have come. */
 void tracker_take_answers(struct tracker *tracker);
+/* Has the answer about the code of window @number come? */
+bool tracker_has_codes(const struct tracker *tracker, uint64_t number);
+/* Hand it over; NULL: it has not. */
+struct code_orders *tracker_take_codes(struct tracker *tracker, uint64_t number);
 /* Is process @pid being looked up? Its events wait, so that they stay in order. */
 bool tracker_is_waiting(const struct tracker *tracker, uint32_t pid);
 

@@ -85,6 +85,16 @@ static void add_note_of(struct recording *to, const char *group, const char *key
 	must_set_note(to, whole, note);
 }
 
+static void add_window(struct recording *to, const struct profile_window *window)
+{
+	if (!window->is_one)
+		return;
+	must_add_number(to, "window.number", window->number);
+	must_add_number(to, "window.start_monotonic_ns", window->start_ns);
+	must_add_number(to, "window.gap_ns", window->gap_ns);
+	must_add_number(to, "window.ahead_ns", window->ahead_ns);
+}
+
 static void add_books(struct recording *to, const struct profile *profile)
 {
 	const struct profile_books *books = &profile->books;
@@ -270,6 +280,7 @@ void tally_add_numbers(struct recording *to, const struct profile *profile)
 	struct tally tally;
 
 	tally_count(profile, &tally);
+	add_window(to, &profile->window);
 	add_books(to, profile);
 	add_stacks(to, &tally);
 	must_add_number(to, "uretprobe_samples", profile->books.uretprobe_samples);

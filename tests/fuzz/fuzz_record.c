@@ -84,8 +84,12 @@ static void check_taking(const struct fpl_sample *sample, size_t size)
 	size_t nr = 0, nr_frames = 0;
 
 	require(!stack_store_create(1 << 24, &store));
+
+	struct intake intake = { .store = store };
+	struct intakes intakes = { .now = &intake };
+
 	require(!collect_init(&collect, &(struct collect_config){
-						.store = store,
+						.intakes = &intakes,
 						.bytes_max = COLLECT_BYTES_MIN,
 					}));
 	collect_ring_record(&collect, (void *)(uintptr_t)sample, size);

@@ -210,7 +210,6 @@ static void begin(struct rig *rig, uint64_t stride)
 	rig->skel = fpless_bpf__open();
 	assert_non_null(rig->skel);
 	rig->skel->rodata->config = (struct fpl_config){
-		.seed = { 1, 2, 3 },
 		.flags = FPL_CONFIG_USER,
 		.max_depth = FPL_DEPTH_MAX,
 		.wakeup_bytes = 1 << 20,

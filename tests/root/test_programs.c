@@ -89,7 +89,6 @@ static struct fpless_bpf *open_with(uint32_t flags, uint32_t unwind, uint32_t sn
 	if (!skel)
 		return NULL;
 	skel->rodata->config = (struct fpl_config){
-		.seed = { 1, 2, 3 },
 		.flags = flags,
 		.unwind = unwind,
 		.max_depth = FPL_DEPTH_MAX,

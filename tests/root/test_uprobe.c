@@ -63,7 +63,6 @@ static struct fpless_bpf *load_for(const struct source *sources, size_t nr, uint
 
 	assert_non_null(skel);
 	skel->rodata->config = (struct fpl_config){
-		.seed = { 1, 2, 3 },
 		.flags = FPL_CONFIG_ALL | FPL_CONFIG_USER,
 		.max_depth = FPL_DEPTH_MAX,
 		.snapshot_bytes = 4096,

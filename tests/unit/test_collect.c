@@ -84,6 +84,8 @@ struct world {
 	struct catalog *catalog;
 	struct tracker tracker;
 	struct stack_store *store;
+	struct intake intake;
+	struct intakes intakes;
 	struct collect collect;
 };
 
@@ -110,9 +112,11 @@ static int make_world(void **state)
 					       .lookups = (struct lookups *)world,
 					       .kernel_gen = fake_gen,
 				       });
+	world->intake.store = world->store;
+	world->intakes.now = &world->intake;
 	return collect_init(&world->collect,
 			    &(struct collect_config){ .tracker = &world->tracker,
-						      .store = world->store,
+						      .intakes = &world->intakes,
 						      .bytes_max = COLLECT_BYTES_MIN });
 }
 
@@ -309,6 +313,44 @@ static void at_the_end_nothing_is_waited_for(void **state)
 	assert_int_equal(world->collect.bytes, 0);
 }
 
+static void a_window_that_has_ended_waits_no_longer(void **state)
+{
+	struct world *world = *state;
+	struct intake before = { .store = NULL };
+
+	assert_int_equal(stack_store_create(1 << 20, &before.store), 0);
+	stack(world, SLOW, 10);
+	map(world, SLOW, "//anon", 0x3000, 20);
+	stack(world, SLOW, 40); /* of the next one */
+	collect_apply(&world->collect, 100);
+	assert_int_equal(world->collect.nr, 3);
+
+	world->intakes.before = &before;
+	world->intakes.since_ns = 30;
+	assert_false(collect_has_samples(&world->collect, 10));
+	assert_true(collect_has_samples(&world->collect, 30));
+	collect_settle(&world->collect, 30);
+	assert_false(collect_has_samples(&world->collect, 30));
+	assert_int_equal(stack_store_nr(before.store), 1);
+	assert_int_equal(stack_store_nr(world->store), 0);
+	assert_int_equal(world->collect.nr, 2);
+
+	/* what comes after it still waits, and then has its turn */
+	collect_apply(&world->collect, 150);
+	assert_int_equal(world->collect.nr, 2);
+	for (unsigned int i = 0; world->collect.nr && i < 3; i++) {
+		for (size_t k = nr_taken; k < nr_asked; k++)
+			asked[k]->process.code = -ESRCH;
+		answer(world);
+		collect_apply(&world->collect, 200 + i);
+	}
+	assert_int_equal(world->collect.nr, 0);
+	assert_int_equal(world->collect.bytes, 0);
+	assert_int_equal(stack_store_nr(before.store), 1);
+	assert_int_equal(stack_store_nr(world->store), 1);
+	stack_store_destroy(before.store);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -321,6 +363,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_stack_waits_until_its_process_was_looked_up,
 						make_world, drop_world),
 		cmocka_unit_test_setup_teardown(at_the_end_nothing_is_waited_for, make_world,
+						drop_world),
+		cmocka_unit_test_setup_teardown(a_window_that_has_ended_waits_no_longer, make_world,
 						drop_world),
 	};
 

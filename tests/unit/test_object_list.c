@@ -49,6 +49,24 @@ static void numbers_are_given_in_order(void **state)
 	assert_int_equal(list.live.nr, NR_SLOTS - 1);
 }
 
+static void few_ids_are_given_again_when_all_were(void **state)
+{
+	(void)state;
+	list.nr_ids = 2 * NR_SLOTS;
+	fill();
+	for (uint32_t i = NR_SLOTS; i <= 5 * NR_SLOTS; i++) {
+		struct object *object = &objects[i % (NR_SLOTS - 1)];
+
+		object_list_remove(&list, object, false);
+		assert_int_equal(object_list_add(&list, object), 0);
+		assert_true(object->id >= 1 && object->id <= list.nr_ids);
+		/* after as many others as can be free */
+		if (i <= list.nr_ids)
+			assert_int_equal(object->id, i);
+		assert_ptr_equal(object_list_at(&list, object->id), object);
+	}
+}
+
 static void a_slot_is_given_again_and_an_id_is_not(void **state)
 {
 	(void)state;
@@ -145,6 +163,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(numbers_are_given_in_order),
+		TEST(few_ids_are_given_again_when_all_were),
 		TEST(a_slot_is_given_again_and_an_id_is_not),
 		TEST(remaining_objects_are_listed),
 		TEST(ids_begin_anew_when_all_were_given),

@@ -17,6 +17,7 @@
 static struct process processes[2]; /* of the two, by pid */
 static struct object late = { .id = 1, .slot = 1, .table.phase = TABLE_QUEUED };
 static unsigned int nr_stops[FPL_STOP_COUNT]; /* of the stacks that came out */
+static const struct stack_store *last_store;  /* of the last one */
 
 struct process *tracker_sample(struct tracker *tracker, const struct fpl_sample *sample,
 			       struct tracker_try *try)
@@ -61,7 +62,8 @@ void tables_wait_no_more(struct tables *tables, struct object *object)
 int stack_store_add(struct stack_store *store, const struct fpl_sample *sample,
 		    const uint64_t *user, const uint64_t *rest)
 {
-	(void)store, (void)user, (void)rest;
+	(void)user, (void)rest;
+	last_store = store;
 	nr_stops[sample->stop]++;
 	return 0;
 }
@@ -110,6 +112,8 @@ struct world {
 	struct tracker tracker;
 	struct fpl_object slots[2];
 	struct pool pool;
+	struct intake intake;
+	struct intakes intakes;
 	struct replayer replayer;
 };
 
@@ -132,11 +136,13 @@ static int make_world(void **state)
 		if (!processes[i].mapset || mapset_add(&processes[i].mapset, &mapping))
 			return -1;
 	}
+	world->intakes.now = &world->intake;
 	replayer_init(&world->replayer,
 		      &(struct replayer_config){ .tracker = &world->tracker,
 						 .objects = world->slots,
 						 .nr_objects = ARRAY_SIZE(world->slots),
 						 .pool = &world->pool,
+						 .intakes = &world->intakes,
 						 .max_depth = 100,
 						 .waiting_max = ROOM });
 	return 0;
@@ -202,6 +208,45 @@ static void root_may_fill_all_of_it(void **state)
 	assert_int_equal(world->replayer.nr_beyond_share, 0);
 }
 
+/* Only the address of a store is looked at. */
+static struct stack_store *store_at(void *place)
+{
+	return place;
+}
+
+static void those_of_a_window_that_has_ended_wait_no_longer(void **state)
+{
+	static const uint64_t times[] = { 5, 20, 7 };
+	struct world *world = *state;
+	struct replayer *replayer = &world->replayer;
+	struct intake before = { .store = store_at(&before) };
+
+	world->intake.store = store_at(world);
+	world->intakes.before = &before;
+	world->intakes.since_ns = 10;
+	for (size_t i = 0; i < ARRAY_SIZE(times); i++) {
+		struct snapshot *snapshot = make_snapshot(1);
+
+		snapshot->sample->header.time_ns = times[i];
+		replayer_add(replayer, snapshot, &(struct tracker_try){ 0 });
+	}
+	assert_false(replayer_has_samples(replayer, 5));
+	assert_true(replayer_has_samples(replayer, 10));
+	replayer_settle(replayer, 10);
+	assert_int_equal(nr_stops[FPL_STOP_NO_TABLE], 2);
+	assert_ptr_equal(last_store, before.store);
+	assert_false(replayer_has_samples(replayer, 10));
+	assert_true(replayer_has_samples(replayer, 21));
+
+	/* the other one is at its end of the line, and goes into its own window */
+	replayer_add(replayer, make_snapshot(1), &(struct tracker_try){ 0 });
+	assert_true(replayer_has_samples(replayer, 10));
+	replayer_settle(replayer, UINT64_MAX);
+	assert_int_equal(nr_stops[FPL_STOP_NO_TABLE], 4);
+	assert_int_equal(replayer->waiting_bytes, 0);
+	assert_int_equal(share_used(&replayer->waiting_of, BYSTANDER), 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_world, drop_world)
 
 int main(void)
@@ -210,6 +255,7 @@ int main(void)
 		TEST(one_user_fills_half_of_the_room_for_waiting),
 		TEST(a_cgroup_of_root_fills_half_of_it_too),
 		TEST(root_may_fill_all_of_it),
+		TEST(those_of_a_window_that_has_ended_wait_no_longer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -207,6 +207,8 @@ struct world {
 	struct engine_namer hooks;
 	struct catalog *catalog;
 	struct stack_store *store;
+	struct intake intake;
+	struct intakes intakes;
 	struct tables tables;
 	struct tracker tracker; /* without lookups */
 	struct retirement retirement;
@@ -230,9 +232,11 @@ static int make_world(void **state)
 		return -1;
 	for (size_t i = 0; i < ARRAY_SIZE(mappings); i++)
 		mappings[i] = (struct mapping){ .fd = -1 };
+	world->intake.store = world->store;
+	world->intakes.now = &world->intake;
 	world->retirement.config = (struct retirement_config){ .catalog = world->catalog,
 							       .tables = &world->tables,
-							       .store = world->store,
+							       .intakes = &world->intakes,
 							       .tracker = &world->tracker,
 							       .namer = &world->hooks,
 							       .before = may_go,

@@ -188,13 +188,13 @@ static void counts_find_their_frames_by_id(void **state)
 		assert_int_equal(stack_store_add(join.store, &s, (uint64_t[]){ id }, NULL), 0);
 	}
 	for (uint32_t id = 1; id <= 5000; id += 2) {
-		struct fpl_stack count = { .count = id,
-					   .weight = id * 10ull,
-					   .id = id * 2654435761u };
+		struct window_count count = { .count = id,
+					      .weight = id * 10ull,
+					      .id = id * 2654435761u };
 
 		books_count(&count, &join);
 	}
-	books_count(&(struct fpl_stack){ .count = 13, .id = 0x12345 }, &join);
+	books_count(&(struct window_count){ .count = 13, .id = 0x12345 }, &join);
 	assert_int_equal(join.nr_without_frames, 13);
 	assert_int_equal(stack_store_take(join.store, &stacks, &nr), 0);
 	assert_int_equal(nr, 2500); /* what was never counted is no stack of the profile */

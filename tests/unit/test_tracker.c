@@ -101,11 +101,16 @@ static int drop_world(void **state)
 	return 0;
 }
 
+/* Collect is given no stack. */
+static struct intake no_store;
+static struct intakes no_stacks = { .now = &no_store };
+
 static void begin_collect(struct world *world, struct collect *collect,
 			  bool (*is_followed)(void *ctx, uint32_t pid), void *ctx)
 {
 	assert_int_equal(
 		collect_init(collect, &(struct collect_config){ .tracker = &world->tracker,
+								.intakes = &no_stacks,
 								.is_followed = is_followed,
 								.ctx = ctx,
 								.bytes_max = COLLECT_BYTES_MIN }),
@@ -506,11 +511,14 @@ static void a_snapshot_brings_both_walks_under_the_same_names(void **state)
 	start_program(world, PID, 1, 7);
 	side_map(world, PID, 0x5000, 2, 200);
 	assert_int_equal(stack_store_create(1 << 20, &store), 0);
+	struct intake intake = { .store = store };
+	struct intakes intakes = { .now = &intake };
+
 	replayer_init(&replayer, &(struct replayer_config){ .tracker = &world->tracker,
 							    .objects = objects,
 							    .nr_objects = ARRAY_SIZE(objects),
 							    .pool = &pool,
-							    .store = store,
+							    .intakes = &intakes,
 							    .max_depth = 100 });
 	replayer_add(&replayer, make_snapshot(), &(struct tracker_try){ 0 });
 	assert_int_equal(stack_store_take(store, &stacks, &nr), 0);
