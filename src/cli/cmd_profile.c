@@ -8,12 +8,12 @@
 #include "cli/sampling_options.h"
 #include "cli/sampling_run.h"
 #include "cli/stack_options.h"
+#include "cli/window_options.h"
 
-static const struct argp_child children[] = { { .argp = &sampling_argp },
-					      { .argp = &event_argp },
-					      { .argp = &stack_filter_argp },
-					      { .argp = &page_code_argp },
-					      { 0 } };
+static const struct argp_child children[] = {
+	{ .argp = &sampling_argp },  { .argp = &event_argp },  { .argp = &stack_filter_argp },
+	{ .argp = &page_code_argp }, { .argp = &window_argp }, { 0 }
+};
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
@@ -24,6 +24,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return ARGP_ERR_UNKNOWN;
 	state->child_inputs[0] = state->child_inputs[1] = state->child_inputs[2] = options;
 	state->child_inputs[3] = &options->code;
+	state->child_inputs[4] = &options->window;
 	return 0;
 }
 

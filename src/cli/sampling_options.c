@@ -320,6 +320,9 @@ static void check_all(struct parsing *parsing, struct argp_state *state)
 	page_code_check(options->code, &options->output, state);
 	if (options->output.picture.chart && !options->events.timeline)
 		refuse(state, "--chart: needs --timeline, which keeps the time of each sample");
+	if (options->window.length_ms && (options->code || options->record_path))
+		refuse(state, "--window: not with --code and --record-walks");
+	window_options_check(&options->window, &options->output, state);
 }
 
 /* Parse an option whose argument is a word with a check of its own. False: @key is another one. */
@@ -466,6 +469,8 @@ void sampling_options_to_engine(const struct sampling_options *options, struct e
 		.max_overhead = options->max_overhead,
 		.duration_ms = options->duration_ms,
 		.delay_ms = options->delay_ms,
+		.window_ms = options->window.length_ms,
+		.every_ms = options->window.every_ms,
 		.user = options->user,
 		.kernel = options->kernel,
 		.idle = options->idle,

@@ -13,6 +13,7 @@
 #include "cli/cache_options.h"
 #include "cli/output_options.h"
 #include "cli/target_options.h"
+#include "cli/window_options.h"
 #include "profile/engine.h"
 #include "recording/filter.h"
 #include "source/source_spec.h"
@@ -57,6 +58,7 @@ struct sampling_options {
 
 	/* what to write */
 	struct output_options output;
+	struct window_options window;
 	bool code; /* a page gets the code of the hottest functions */
 	bool strict;
 	double strict_percent;

@@ -20,13 +20,12 @@
 #include "cli/sinks.h"
 #include "cli/status_line.h"
 #include "cli/stream.h"
+#include "cli/wanted.h"
+#include "cli/windows.h"
 #include "format/formats.h"
 #include "parse/parser.h"
 #include "profile/engine.h"
-#include "recording/filter.h"
-#include "recording/merge.h"
 #include "recording/must_add.h"
-#include "recording/recount.h"
 #include "report/finished.h"
 #include "report/hints.h"
 #include "report/run_report.h"
@@ -93,21 +92,26 @@ static void say_nothing_shown(const struct profile *profile, const struct sampli
 		fpl_log(FPL_LOG_ERROR, "no samples: the target had no %s", source->name);
 }
 
+/* Were more of the samples that passed the filters lost than --strict allows? Says so. */
+static bool lost_too_many(const struct sampling_options *options, uint64_t lost, uint64_t passed)
+{
+	if (!options->strict || (double)lost * 100 <= options->strict_percent * (double)passed)
+		return false;
+	fpl_log(FPL_LOG_ERROR, "--strict: %" PRIu64 " of %" PRIu64 " samples were lost", lost,
+		passed);
+	return true;
+}
+
 /* Exit code of the run, once everything is written. */
 static int judge(const struct profile *profile, const struct sampling_options *options,
 		 uint64_t shown)
 {
 	const struct profile_books *books = &profile->books;
-	uint64_t passed = books->fired - books->idle - books->filtered;
 	struct tally tally;
 
 	tally_count(profile, &tally);
-	if (options->strict &&
-	    (double)tally.lost * 100 > options->strict_percent * (double)passed) {
-		fpl_log(FPL_LOG_ERROR, "--strict: %" PRIu64 " of %" PRIu64 " samples were lost",
-			tally.lost, passed);
+	if (lost_too_many(options, tally.lost, books->fired - books->idle - books->filtered))
 		return CLI_EXIT_STRICT;
-	}
 	if (!shown) {
 		say_nothing_shown(profile, options);
 		return CLI_EXIT_NO_SAMPLES;
@@ -203,37 +207,6 @@ static void keep_names(const struct names *names, struct disk_cache *cache,
 	must_add_number(recording, "tables.cache_bytes", stats.bytes - profile->tables.cache_bytes);
 }
 
-static void cleanup_filter(struct filter **filter)
-{
-	filter_destroy(*filter);
-}
-
-/*
- * The samples of @recording that --focus and --ignore want: it itself, or @kept, made of them. The
- * others are filtered, in the books of @profile, too. Errors: -ENOMEM and others.
- */
-static int keep_wanted(const struct sampling_options *options, const struct recording *recording,
-		       struct recording *kept, struct profile *profile,
-		       const struct recording **ret, struct fpl_err *err)
-{
-	CLEANUP(cleanup_filter) struct filter *filter = NULL;
-	struct merge_result result = { 0 };
-	int error = filter_create(&options->stacks, &filter, err);
-
-	*ret = recording;
-	if (error || filter_is_empty(filter))
-		return error;
-	must_recording_init(kept);
-	error = filter_begin(filter, recording, "--focus", err);
-	if (!error)
-		error = recording_merge(kept, recording, filter_of(filter), &result);
-	if (!error && result.refused)
-		recording_recount(kept, true);
-	profile->books.filtered += result.refused;
-	*ret = kept;
-	return error;
-}
-
 /* Write everything and say what it is worth. Returns an enum cli_exit. */
 static int present(struct sinks *sinks, struct profile *profile, struct namer *namer,
 		   struct disk_cache *cache, const struct sampling_options *options,
@@ -256,7 +229,7 @@ static int present(struct sinks *sinks, struct profile *profile, struct namer *n
 	keep_names(&names, cache, &recording);
 	hints_find(&names, &hints);
 	hints_add_numbers(&recording, &hints);
-	if (keep_wanted(options, &recording, &kept, profile, &wanted, &err)) {
+	if (wanted_keep(&options->stacks, &recording, &kept, profile, &wanted, &err)) {
 		fpl_log(FPL_LOG_ERROR, "%s", err.code ? err.msg : "out of memory for names");
 		return CLI_EXIT_OUTPUT;
 	}
@@ -376,6 +349,55 @@ static int open_code(const struct sampling_options *options, struct page_code *c
 	return options->code ? page_code_open(&annotator, code, err) : 0;
 }
 
+/* Exit code of a run that was cut. */
+static int judge_windows(const struct windows_sums *sums, const struct sampling_options *options,
+			 const struct profile *profile)
+{
+	if (sums->nr_failed)
+		return CLI_EXIT_OUTPUT;
+	if (lost_too_many(options, sums->lost, sums->passed))
+		return CLI_EXIT_STRICT;
+	if (!sums->shown) {
+		say_nothing_shown(profile, options);
+		return CLI_EXIT_NO_SAMPLES;
+	}
+	return status_of_command(profile->command_status);
+}
+
+static void cleanup_windows(struct windows **windows)
+{
+	windows_destroy(*windows);
+}
+
+/* A run that is cut: its windows are written while it goes on. */
+static int run_windows(const struct sampling_options *options, struct engine_options *engine)
+{
+	CLEANUP(cleanup_windows) struct windows *windows = NULL;
+	CLEANUP(cleanup_profile) struct profile profile = { 0 };
+	struct windows_sums sums;
+	struct fpl_err err = { 0 };
+	int code = windows_create(options, &windows, &err);
+
+	if (!code)
+		code = windows_delegate(windows, engine->helper, &err);
+	if (code) {
+		fpl_log(FPL_LOG_ERROR, "%s", err.msg);
+		return CLI_EXIT_OUTPUT;
+	}
+	event_options_to_engine(&options->events, engine);
+	code = windows_listen(windows, engine->parser, engine->cache, &engine->listener, &err);
+	if (!code)
+		code = engine_run(engine, &profile, &err);
+	windows_finish(windows, &sums);
+	if (code) {
+		fpl_log(FPL_LOG_ERROR, "%s", err.msg);
+		return exit_status_of(code);
+	}
+	if (!options->output.quiet)
+		windows_report(stderr, &sums);
+	return judge_windows(&sums, options, &profile);
+}
+
 static int run(const struct sampling_options *options, const struct sampling_verb *verb,
 	       struct privileged_helper *helper, uint64_t started_ns, char **argv)
 {
@@ -388,7 +410,9 @@ static int run(const struct sampling_options *options, const struct sampling_ver
 	struct engine_options engine;
 	struct fpl_err err = { 0 };
 
-	if (open_sinks(options, verb, &sinks, &err) || delegate_sinks(&sinks, verb, helper, &err)) {
+	/* windows have outputs of their own */
+	if (!options->window.length_ms && (open_sinks(options, verb, &sinks, &err) ||
+					   delegate_sinks(&sinks, verb, helper, &err))) {
 		fpl_log(FPL_LOG_ERROR, "%s", err.msg);
 		return CLI_EXIT_OUTPUT;
 	}
@@ -413,6 +437,9 @@ static int run(const struct sampling_options *options, const struct sampling_ver
 	engine.cache = cache;
 	engine.started_ns = started_ns;
 	engine.argv = argv;
+
+	if (options->window.length_ms)
+		return run_windows(options, &engine);
 
 	int error = verb->listen ? run_heard(verb, &engine, &profile, &err)
 				 : run_engine(options, &engine, &profile, &err);

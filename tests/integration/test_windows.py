@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A run that is cut (--window): each window is a finished profile, whose books close, and together they are the run."""
+
+import glob
+import os
+import re
+import signal
+import subprocess
+import sys
+
+from fpless_run import Run
+from root_case import FPLESS, RootCase, fixture, main
+
+NR_PAGES = 3000
+MS = 1000000
+
+# Touches so many pages, a hundred at a time.
+TOUCH = """
+import mmap, sys, time
+memory = mmap.mmap(-1, int(sys.argv[1]) * mmap.PAGESIZE)
+memory.madvise(mmap.MADV_NOHUGEPAGE)
+for i in range(int(sys.argv[1])):
+    memory[i * mmap.PAGESIZE] = 1
+    if i % 100 == 0:
+        time.sleep(0.05)
+"""
+
+# Many short programs, until it is ended.
+SHORT = "while :; do /bin/true; /bin/echo x; done > /dev/null"
+
+
+class Windows(RootCase):
+    def windows(self):
+        """What was written: a Run of each window, in order of time."""
+        runs = []
+        for path in sorted(glob.glob(self.path("s-*.json"))):
+            folder = self.path("one-" + os.path.basename(path))
+            stamp = re.fullmatch(r"s-(.*)\.json", os.path.basename(path)).group(1)
+            os.mkdir(folder)
+            for to, prefix, extension in (("out", "w", ".jsonl"), ("out", "w", ".folded"), ("stats", "s", ".json")):
+                os.link(self.path(f"{prefix}-{stamp}{extension}"), os.path.join(folder, to + extension))
+            run = Run.of_folder(folder, 0, b"")
+            run.stamp = stamp
+            runs.append(run)
+        return runs
+
+    def options(self, window):
+        return ["profile", "--no-cache", "--window", window, "-o", self.path("w-%t.jsonl"), "-o", self.path("w-%t.folded"),
+                "--stats", self.path("s-%t.json")]
+
+    def cut(self, window, *args, status=0, **more):
+        """The windows of a run, whose books must close, and which must not overlap."""
+        done = self.fpless(*self.options(window), *args, **more)
+        self.assertEqual(done.returncode, status, done.stderr)
+        runs = self.windows()
+        self.check(runs)
+        print(done.stderr.decode().splitlines()[-2:])
+        return runs
+
+    def check(self, runs):
+        for run in runs:
+            self.assertEqual(run.faults(), [], run.stamp)
+        for i, (one, next_one) in enumerate(zip(runs, runs[1:])):
+            before, after = (run.stats["window"] for run in (one, next_one))
+            self.assertEqual((before["number"], after["number"]), (i, i + 1))
+            self.assertEqual(before["ahead_ns"], 0)
+            # the length is told in milliseconds
+            self.assertLess(before["start_monotonic_ns"] + (one.stats["duration_ms"] - 1) * MS,
+                            after["start_monotonic_ns"])
+            self.assertLess(one.meta["start_unix_ns"] + (one.stats["duration_ms"] - 1) * MS,
+                            next_one.meta["start_unix_ns"])
+
+    def sums(self, runs):
+        return {key: sum(run.stats[key] for run in runs) for key in ("fired", "shown", "filtered", "missed", "complete")}
+
+    def test_together_they_are_the_run(self):
+        runs = self.cut("0.5", "-F", "999", "-d", "4", "--", fixture("chain"), "100000000")
+        self.assertGreaterEqual(len(runs), 7)
+        sums = self.sums(runs)
+        # each tick of the run fired, or is missed: those in gaps are counted
+        self.assertGreaterEqual(sums["fired"] + sums["missed"], sum(run.stats["expected"] for run in runs))
+        # whole from the first window to the last
+        for run in runs[:-1]:
+            self.assert_chain_is_complete(run, fixture("chain"))
+        alone = self.profile("-F", "999", "-d", "4", "--", fixture("chain"), "100000000")
+        key, count = self.most(alone.stacks)
+        self.assertIn("spin", key)
+        # the stack that is nearly all of the one is nearly all of the others
+        self.assert_share(count, alone.stats["shown"], 0.9)
+        self.assert_share(sum(self.counts(run.stacks).get(key, 0) for run in runs), sums["shown"], 0.9)
+
+    def test_what_the_kernel_counts_is_in_one_of_them(self):
+        runs = self.cut("0.3", "-e", "page-faults", "-U", "--", sys.executable, "-S", "-c", TOUCH, str(NR_PAGES))
+        self.assertGreaterEqual(len(runs), 4)
+        sums = self.sums(runs)
+        for run in runs:
+            self.assertEqual(run.stats["counted"], run.stats["fired"] + run.stats["missed"])
+        self.assertGreaterEqual(sums["shown"] + sums["missed"], NR_PAGES)
+        alone = self.profile("-e", "page-faults", "-U", "--", sys.executable, "-S", "-c", TOUCH, str(NR_PAGES))
+        self.assertGreaterEqual(alone.stats["shown"], NR_PAGES)
+        touched = self.most(alone.stacks)
+        # every page that was touched, but for those in gaps
+        count = sum(self.counts(run.stacks).get(touched[0], 0) for run in runs)
+        self.assertLessEqual(count, touched[1])
+        self.assertGreaterEqual(count + sums["missed"], touched[1])
+
+    @staticmethod
+    def counts(stacks):
+        counts = {}
+        for stack in stacks:
+            key = tuple(frame["symbol"] or frame.get("vaddr") for frame in stack["user"])
+            counts[key] = counts.get(key, 0) + stack["count"]
+        return counts
+
+    def most(self, stacks):
+        return max(self.counts(stacks).items(), key=lambda item: item[1])
+
+    def test_code_made_at_run_time_has_its_names(self):
+        # each window's, while the program runs on
+        runs = self.cut("2.5", "-F", "499", "-d", "10", "--", fixture("jit_named"), "600000", "dump", cwd=self.folder)
+        self.assertEqual(len(runs), 4)
+        for run in runs:
+            called = [frame for stack in run.stacks for callee, frame in zip(stack["user"], stack["user"][1:])
+                      if (callee["symbol"] or "").startswith("spin_") and "object" not in frame]
+            self.assertTrue(called, run.stamp)
+            self.assertEqual({frame["symbol"] for frame in called}, {"jit_a of dump"})
+
+    def test_between_windows_lives_are_followed(self):
+        # each of the programs begins between two windows, or in one, and is whole in the next
+        command = f"for i in 1 2 3 4 5 6 7 8 9; do {fixture('chain')} 400; done"
+        runs = self.cut("0.2/0.6", "-F", "999", "--", "sh", "-c", command)
+        self.assertGreaterEqual(len(runs), 3)
+        for one, next_one in zip(runs, runs[1:]):
+            self.assertGreaterEqual(next_one.stats["window"]["start_monotonic_ns"]
+                                    - one.stats["window"]["start_monotonic_ns"], 600 * MS)
+            self.assertEqual(next_one.stats["window"]["gap_ns"], 0)
+        sampled = [run for run in runs if run.stats["shown"]]
+        self.assertGreaterEqual(len({stack["pid"] for run in sampled for stack in run.stacks}), 2)
+        sums = self.sums(sampled)
+        self.assert_share(sums["complete"], sums["shown"], 0.9, sums)
+
+    def test_all_formats_and_where_they_go(self):
+        folder, moved = self.path("private"), self.path("moved")
+        os.mkdir(folder, 0o700)
+        process = self.start(FPLESS, "profile", "--window", "0.3", "-q", "-o", os.path.join(folder, "x-%t.pb.gz"), "-o",
+                             os.path.join(folder, "x-%t.folded.zst"), "-o", os.path.join(folder, "%t.html"), "--",
+                             fixture("chain"), "100000000", stderr=subprocess.PIPE)
+        self.wait_while_it_runs(process, "a window", lambda: glob.glob(folder + "/x-*.pb.gz"))
+        # the folder is the one that it was, wherever it is
+        os.rename(folder, moved)
+        before = len(os.listdir(moved))
+        self.wait_while_it_runs(process, "another window", lambda: len(os.listdir(moved)) > before + 3)
+        process.send_signal(signal.SIGINT)
+        said = process.communicate(timeout=60)[1]
+        self.assertEqual(process.returncode, 0, said)
+        self.assertFalse(os.path.exists(folder))
+        names = os.listdir(moved)
+        for name in names:
+            self.assertRegex(name, r"^(x-)?20\d{6}T\d{6}\.\d{3}Z\.(pb\.gz|folded\.zst|html)$")
+            self.assertEqual(os.stat(os.path.join(moved, name)).st_uid, 0)
+        for name in names:
+            if name.endswith(".pb.gz"):
+                report = self.fpless("report", os.path.join(moved, name))
+                self.assertEqual(report.returncode, 0, report.stderr)
+                self.assertIn(b"spin", report.stdout)
+
+    def test_what_a_run_takes_stays_the_same(self):
+        """Hundreds of windows over many short programs: what is held does not grow."""
+        process = self.start(FPLESS, "profile", "-a", "-F", "99", "--window", "0.05", "-q", "-o", self.path("w-%t.folded"),
+                             stderr=subprocess.DEVNULL)
+        shell = self.start("sh", "-c", SHORT, preexec_fn=os.setsid)
+        self.addCleanup(os.killpg, shell.pid, signal.SIGKILL)
+
+        def nr_windows():
+            return len(glob.glob(self.path("w-*.folded")))
+
+        def held():
+            with open(f"/proc/{process.pid}/status", encoding="ascii") as file:
+                return int(re.search(r"RssAnon:\s+(\d+)", file.read()).group(1)), len(os.listdir(f"/proc/{process.pid}/fd"))
+
+        self.wait_while_it_runs(process, "100 windows", lambda: nr_windows() >= 100)
+        kib, fds = held()
+        self.wait_while_it_runs(process, "300 windows", lambda: nr_windows() >= 300)
+        more_kib, more_fds = held()
+        print(f"{kib} KiB, {fds} descriptors after 100 windows; {more_kib}, {more_fds} after 300")
+        # the table of the machine's own programs, which others may begin meanwhile
+        self.assertLess(more_kib, kib + 8192)
+        self.assertLess(more_fds, fds + 700)
+        process.send_signal(signal.SIGINT)
+        process.wait(60)
+
+    def test_what_is_refused(self):
+        for args, said in ((["--window", "1"], "needs -o"), (["--window", "1", "-o", self.path("x.folded")], "needs %t"),
+                           (["--window", "1/0.5", "-o", self.path("x-%t.folded")], "/EVERY"),
+                           (["--window", "0.001", "-o", self.path("x-%t.folded")], "50ms"),
+                           (["--window", "1", "-o", self.path("x-%t.folded"), "-f"], "not with -f")):
+            done = self.fpless("profile", *args, "-d", "1")
+            self.assert_refused(done, 1, "--window", said)
+        done = self.fpless("profile", "--window", "1", "-o", self.path("none/x-%t.folded"), "-d", "1")
+        self.assert_refused(done, 6, "none/x-%t.folded")
+
+
+if __name__ == "__main__":
+    main()
