@@ -10,7 +10,6 @@
 #include "cli/cli.h"
 #include "cli/parse.h"
 #include "cli/output_options.h"
-#include "profile/profile.h"
 
 enum { KEY_WINDOW = 0xf00 };
 
@@ -73,6 +72,4 @@ void window_options_check(const struct window_options *options, const struct out
 		check_path("-o", output->list[i].path, state);
 	if (output->stats_path)
 		check_path("--stats", output->stats_path, state);
-	if (output->by & PROFILE_BY_CGROUP)
-		refuse(state, "--window: not with --by cgroup");
 }

@@ -327,6 +327,15 @@ static int take_names(struct engine *engine, struct profile *profile, struct fpl
 	return 0;
 }
 
+/* Objects and code of a window are told on the way: what is left is in the run's own memory. */
+static int copy_names(struct engine *engine, struct profile *profile, struct fpl_err *err)
+{
+	if (engine->cgroup_names &&
+	    cgroup_names_copy(engine->cgroup_names, &profile->cgroups, &profile->nr_cgroups))
+		return fpl_fail(err, -ENOMEM, "cgroups: out of memory");
+	return 0;
+}
+
 /* Fill in the costs, and how full everything is. */
 static void take_costs(struct engine *engine, const struct run_window *window,
 		       struct profile *profile)
@@ -367,8 +376,9 @@ int engine_result(struct engine *engine, struct run_window *window, struct profi
 			.gap_ns = window->gap_ns,
 		};
 	code = close_books(engine, window, profile, err);
-	if (!code && !o->window_ms)
-		code = take_names(engine, profile, err);
+	if (!code)
+		code = o->window_ms ? copy_names(engine, profile, err)
+				    : take_names(engine, profile, err);
 	if (code)
 		return code;
 	if (take_refusals(engine, profile))

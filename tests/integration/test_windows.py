@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 
+import test_targets
 from fpless_run import Run
 from root_case import FPLESS, RootCase, fixture, main
 
@@ -199,6 +200,37 @@ class Windows(RootCase):
             self.assert_refused(done, 1, "--window", said)
         done = self.fpless("profile", "--window", "1", "-o", self.path("none/x-%t.folded"), "-d", "1")
         self.assert_refused(done, 6, "none/x-%t.folded")
+
+
+class CgroupNames(test_targets.CgroupCase):
+    """Each window has the paths of the cgroups in it, also of one made during the run, and of one that has gone."""
+    def heads(self):
+        """The first frames of each window that was written, in order of time."""
+        windows = []
+        for path in sorted(glob.glob(self.path("w-*.folded"))):
+            with open(path, encoding="utf-8") as file:
+                windows.append({line.split(";")[0] for line in file})
+        return windows
+
+    def test_each_window_has_them(self):
+        process = self.start(FPLESS, "profile", "-a", "-F", "199", "--by", "cgroup", "--window", "0.3", "-q", "-o",
+                             self.path("w-%t.folded"), stderr=subprocess.PIPE)
+        self.wait_while_it_runs(process, "a window", self.heads)
+        for name in "one", "two":
+            path = self.group(name)
+            busy = self.busy(preexec_fn=self.enter(path))
+            self.wait_while_it_runs(process, f"two windows with {path}",
+                                    lambda path=path: sum(path in window for window in self.heads()) >= 2)
+            busy.kill()
+            busy.wait()
+            self.remove(self.mount + path)
+            nr = len(self.heads())
+            # those in which it was sampled may still be on their way
+            self.wait_while_it_runs(process, f"a window without {path}",
+                                    lambda path=path, nr=nr: any(path not in window for window in self.heads()[nr:]))
+        process.send_signal(signal.SIGINT)
+        said = process.communicate(timeout=60)[1]
+        self.assertEqual(process.returncode, 0, said)
 
 
 if __name__ == "__main__":

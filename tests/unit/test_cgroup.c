@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "proc/cgroup.h"
@@ -168,6 +169,108 @@ static void paths_have_a_bound_together(void **state)
 	cgroup_names_destroy(names);
 }
 
+static void free_names(struct cgroup_name *list, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		free(list[i].path);
+	free(list);
+}
+
+static void a_part_of_a_run_has_what_was_seen_in_it_or_just_before(void **state)
+{
+	static const size_t nr_in_part[] = { 2, 2, 0, 1 };
+	const uint64_t far = 1ull << 62;
+	struct cgroup_names *names;
+	struct cgroup_name *list;
+	struct fpl_err err;
+	size_t nr;
+
+	(void)state;
+	assert_int_equal(cgroup_names_create(&names, &err), 0);
+	cgroup_names_add(names, far + 2, "/b");
+	cgroup_names_add(names, far + 1, "/a");
+	cgroup_names_see(names, far + 2);
+	cgroup_names_see(names, far + 1);
+	for (size_t i = 0; i < ARRAY_SIZE(nr_in_part); i++) {
+		if (i == 3)
+			cgroup_names_see(names, far + 1);
+		assert_int_equal(cgroup_names_copy(names, &list, &nr), 0);
+		assert_int_equal(nr, nr_in_part[i]);
+		if (nr)
+			assert_string_equal(list[0].path, "/a");
+		if (nr > 1)
+			assert_string_equal(list[1].path, "/b");
+		free_names(list, nr);
+	}
+	cgroup_names_destroy(names);
+}
+
+/* For weeks: each part has @nr_each new ones with paths of @path_len, of which the last is seen. */
+static void run_for_long(size_t nr_parts, size_t nr_each, size_t path_len)
+{
+	const uint64_t far = 1ull << 62;
+	struct cgroup_names *names;
+	struct cgroup_name *list;
+	struct fpl_err err;
+	char path[PATH_MAX] = "";
+	uint64_t id = far;
+	size_t nr;
+
+	memset(path, 'p', path_len);
+	assert_int_equal(cgroup_names_create(&names, &err), 0);
+	for (size_t part = 0; part < nr_parts; part++) {
+		for (size_t i = 0; i < nr_each; i++)
+			cgroup_names_add(names, ++id, path);
+		/* the first one is in use all the time, and is not forgotten */
+		cgroup_names_see(names, far + 1);
+		cgroup_names_see(names, id);
+		assert_int_equal(cgroup_names_copy(names, &list, &nr), 0);
+		assert_in_range(nr, 2, 3);
+		assert_int_equal(list[0].id, far + 1);
+		assert_int_equal(list[nr - 1].id, id);
+		if (!list[0].path || !list[nr - 1].path)
+			fail_msg("part %zu of %zu has lost a path", part, nr_parts);
+		free_names(list, nr);
+	}
+	cgroup_names_destroy(names);
+}
+
+static void those_that_have_gone_make_room(void **state)
+{
+	(void)state;
+	run_for_long(100, 5000, 2);
+	run_for_long(100, 1000, PATH_MAX - 1);
+}
+
+static void those_that_are_there_are_not_forgotten(void **state)
+{
+	const uint64_t far = 1ull << 62;
+	struct cgroup_names *names;
+	struct cgroup_name *list;
+	struct cgroup_mount mount = { 0 };
+	struct fpl_err err;
+	struct stat st;
+	size_t nr;
+
+	(void)state;
+	if (cgroup_mount_find(&mount, &err) || !mount.path[0] || stat(mount.path, &st))
+		skip();
+	assert_int_equal(cgroup_names_create(&names, &err), 0);
+	for (uint64_t part = 0; part < 4; part++) {
+		for (uint64_t i = 0; i < CGROUP_NAMES_MAX / 2; i++)
+			cgroup_names_add(names, far + part * CGROUP_NAMES_MAX + i, "/x");
+		assert_int_equal(cgroup_names_copy(names, &list, &nr), 0);
+		assert_int_equal(nr, 0);
+		free_names(list, nr);
+	}
+	cgroup_names_see(names, st.st_ino);
+	assert_int_equal(cgroup_names_copy(names, &list, &nr), 0);
+	assert_int_equal(nr, 1);
+	assert_string_equal(list[0].path, "/");
+	free_names(list, nr);
+	cgroup_names_destroy(names);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -177,6 +280,9 @@ int main(void)
 		cmocka_unit_test(names_of_seen_ids_are_handed_over_in_order),
 		cmocka_unit_test(more_names_than_there_is_room_for_are_left_out),
 		cmocka_unit_test(paths_have_a_bound_together),
+		cmocka_unit_test(a_part_of_a_run_has_what_was_seen_in_it_or_just_before),
+		cmocka_unit_test(those_that_have_gone_make_room),
+		cmocka_unit_test(those_that_are_there_are_not_forgotten),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
