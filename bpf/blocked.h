@@ -68,28 +68,43 @@ static __always_inline void waits_begin(struct fpl_waits *waits)
 	waits->first_carry_ns = waits->carry_ns;
 }
 
-/* Begin the books of @task. @state: what it does now; runnable: it is new. Returns whether they
- * were begun: not where they are there, or where the kernel has no memory. */
-static __always_inline int times_make(struct task_struct *task, __u32 state)
+/* The books of a thread that is in @state from now on; runnable: it is new. */
+static __always_inline void times_clear(struct fpl_thread_times *t, __u32 state)
 {
-	struct fpl_thread_times *t;
-	struct fpl_thread_times fresh = {
+	*t = (struct fpl_thread_times){
 		.since_ns = bpf_ktime_get_ns(),
 		.state = state,
 	};
+	if (state == FPL_THREAD_RUNNABLE)
+		t->sleep = STATE_NEW;
+	waits_begin(&t->blocked);
+	waits_begin(&t->runnable);
+}
+
+/* Begin the books of @task. @state: what it does now. Returns whether they were begun: not where
+ * they are there, or where the kernel has no memory. */
+static __always_inline int times_make(struct task_struct *task, __u32 state)
+{
+	struct fpl_thread_times fresh, *t;
 
 	if (times_of(task))
 		return 0;
-	if (state == FPL_THREAD_RUNNABLE)
-		fresh.sleep = STATE_NEW;
-	waits_begin(&fresh.blocked);
-	waits_begin(&fresh.runnable);
+	times_clear(&fresh, state);
 	t = bpf_task_storage_get(&thread_times, task, &fresh, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (t)
 		__sync_fetch_and_add(&times.begun, 1);
 	else if (!times_of(task)) /* the iterator may visit a thread while it is being born */
 		__sync_fetch_and_add(&times.threads_without, 1);
 	return t != NULL;
+}
+
+/* Begin the books anew that were closed at the end of a window. The iterator alone does, so none
+ * are begun twice; programs leave them alone until the state is there. */
+static __always_inline void times_begin_anew(struct fpl_thread_times *t)
+{
+	times_clear(t, FPL_THREAD_OVER);
+	__sync_fetch_and_add(&times.begun, 1);
+	__sync_val_compare_and_swap(&t->state, FPL_THREAD_OVER, FPL_THREAD_UNKNOWN);
 }
 
 /* The thread has been in a state until @now_ns: add that to @kind. */
@@ -116,10 +131,11 @@ static __always_inline int times_may_close(struct fpl_thread_times *t, __u32 sta
 	       __sync_val_compare_and_swap(&t->state, state, FPL_THREAD_OVER) == state;
 }
 
-static __always_inline void waits_close(const struct fpl_waits *waits, struct fpl_wait_sums *sums)
+static __always_inline void waits_close(struct fpl_waits *waits, struct fpl_wait_sums *sums)
 {
 	__sync_fetch_and_add(&sums->unwanted_ns, waits->unwanted_ns);
 	__sync_fetch_and_add(&sums->carried_ns, waits->carry_ns + waits->due_ns);
+	waits->due_ns = 0; /* or a sample of it could be taken in the next window */
 	__sync_fetch_and_add(&sums->first_carry_ns, waits->first_carry_ns);
 	__sync_fetch_and_add(&sums->nr, waits->nr);
 }

@@ -19,6 +19,8 @@
 
 /* The iterator does this, an enum fpl_times_pass. Written by userspace before it reads it. */
 __u32 times_pass;
+/* times.threads_without when the window before ended. Written by userspace. */
+__u64 times_without;
 /* Pages of stack that are copied: nothing tells where the stack ends. */
 #define SLEEPER_PAGES (FPL_SNAPSHOT_MAX / FPL_STACK_PAGE)
 
@@ -241,17 +243,20 @@ int each_thread(struct bpf_iter__task *ctx)
 
 	if (!task)
 		return 0;
+	t = times_of(task);
 	if (times_pass == FPL_TIMES_CLOSE) {
-		t = times_of(task);
 		if (t && times_take(task, t))
 			bpf_seq_write(ctx->meta->seq, &one, sizeof(one));
 		return 0;
 	}
 	/* one that has ended, and waits for its parent, may have made its last switch */
-	if (BPF_CORE_READ(task, pid) && !BPF_CORE_READ(task, exit_state) &&
-	    is_active_target(tgid_of(task), BPF_CORE_READ(task, group_leader, start_boottime)) &&
-	    times_make(task, FPL_THREAD_UNKNOWN) && times_pass == FPL_TIMES_BEGIN_AGAIN &&
-	    times.threads_without)
+	if (!BPF_CORE_READ(task, pid) || BPF_CORE_READ(task, exit_state) ||
+	    !is_active_target(tgid_of(task), BPF_CORE_READ(task, group_leader, start_boottime)))
+		return 0;
+	if (t && t->state == FPL_THREAD_OVER)
+		times_begin_anew(t);
+	else if (!t && times_make(task, FPL_THREAD_UNKNOWN) &&
+		 times_pass == FPL_TIMES_BEGIN_AGAIN && times.threads_without > times_without)
 		__sync_fetch_and_add(&times.threads_without, -1);
 	return 0;
 }

@@ -9,12 +9,12 @@
 #include "cli/stack_options.h"
 #include "cli/verbs.h"
 #include "cli/wait_options.h"
+#include "cli/window_options.h"
 
-static const struct argp_child children[] = { { .argp = &wait_argp },
-					      { .argp = &sampling_own_argp },
-					      { .argp = &event_argp },
-					      { .argp = &stack_filter_argp },
-					      { 0 } };
+static const struct argp_child children[] = {
+	{ .argp = &wait_argp },		{ .argp = &sampling_own_argp }, { .argp = &event_argp },
+	{ .argp = &stack_filter_argp }, { .argp = &window_argp },	{ 0 }
+};
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
@@ -24,7 +24,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	if (key != ARGP_KEY_INIT)
 		return ARGP_ERR_UNKNOWN;
 	for (size_t i = 0; children[i].argp; i++)
-		state->child_inputs[i] = options;
+		state->child_inputs[i] = children[i].argp == &window_argp ? (void *)&options->window
+									  : (void *)options;
 	options->own_source = "waits";
 	options->sources[0] = source_spec_blocked();
 	return 0;

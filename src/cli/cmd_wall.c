@@ -8,9 +8,11 @@
 #include "cli/sampling_run.h"
 #include "cli/stack_options.h"
 #include "cli/verbs.h"
+#include "cli/window_options.h"
 
 static const struct argp_child children[] = { { .argp = &sampling_clock_argp },
 					      { .argp = &stack_filter_argp },
+					      { .argp = &window_argp },
 					      { 0 } };
 
 static void init(struct sampling_options *options)
@@ -31,6 +33,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = state->child_inputs[1] = options;
+		state->child_inputs[2] = &options->window;
 		init(options);
 		return 0;
 	case ARGP_KEY_END:

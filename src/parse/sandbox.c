@@ -115,6 +115,7 @@ static const int run_calls[] = {
 	SYS_gettimeofday,
 	SYS_times,
 	SYS_sched_getaffinity,
+	SYS_sched_setaffinity,
 	SYS_getcpu,
 	SYS_uname,
 	SYS_getuid,

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "profile/engine_state.h"
+#include "profile/thread_times.h"
 
 #define TABLE_MEMORY_DEFAULT (128ull << 20)
 #define STACK_MEMORY_DEFAULT (4ull << 20)
@@ -49,6 +50,7 @@
 #define COUNT_PERIOD_NS	   (2000 * NS_PER_MS) /* counting costs about 1 ms */
 #define TABLES_TIMEOUT_MS  10000	      /* for those still being compiled when the run ends */
 #define LOOKUPS_TIMEOUT_MS 10000	      /* for what is still being looked up then */
+#define EXITING_WAIT_MS	   500u		      /* for threads that are exiting then */
 
 static int check_sources(const struct engine_options *o, struct fpl_err *err)
 {
@@ -78,12 +80,13 @@ static int check_window(const struct engine_options *o, struct fpl_err *err)
 	if (o->every_ms < o->window_ms)
 		return fpl_fail(err, -EINVAL, "--window: one begins before another ends");
 	for (size_t i = 0; i < o->nr_sources; i++)
-		if (o->sources[i].class == SOURCE_BLOCKED || o->sources[i].class == SOURCE_HEAP)
+		if (o->sources[i].class == SOURCE_HEAP)
 			return fpl_fail(err, -EINVAL,
 					"--window: not with %s: what is measured goes on from one "
 					"window to the next",
 					o->sources[i].name);
-	if (o->compare || o->record_path || !o->listener || !o->listener->window)
+	if (o->compare || o->blocks.all_at_end || o->record_path || !o->listener ||
+	    !o->listener->window)
 		return fpl_fail(err, -EINVAL, "--window: not with this");
 	return 0;
 }
@@ -173,11 +176,7 @@ static void trim(struct engine *engine, uint64_t now)
 	engine->next_trim_ns = now + CHECK_PERIOD_NS;
 }
 
-/*
- * Gather what there is, apply what is old enough, publish what follows from it. Returns false if
- * the ring holds more.
- */
-static bool drain(struct engine *engine, bool all)
+bool engine_drain(struct engine *engine, bool all)
 {
 	uint64_t now = clock_monotonic_ns();
 
@@ -385,7 +384,7 @@ static int loop(struct engine *engine, struct fpl_err *err)
 		}
 		await(engine, &next, engine->enabled_ns ? end : enable_at);
 
-		bool drained = drain(engine, false);
+		bool drained = engine_drain(engine, false);
 		uint32_t nr_records = engine->collect.seq - seq;
 
 		next = (struct next_drain){ 0 };
@@ -406,21 +405,21 @@ static void finish_lookups(struct engine *engine)
 	struct pollfd wait = { .fd = lookups_fd(engine->lookups), .events = POLLIN };
 	size_t nr_open;
 
-	while (!drain(engine, true))
+	while (!engine_drain(engine, true))
 		;
 	while ((nr_open = lookups_nr_open(engine->lookups))) {
 		int timeout = ms_until(until, clock_monotonic_ns(), LOOKUPS_TIMEOUT_MS);
 
 		if (!timeout || poll(&wait, 1, timeout) <= 0)
 			break;
-		drain(engine, true);
+		engine_drain(engine, true);
 	}
 	if (nr_open)
 		fpl_log(FPL_LOG_WARN,
 			"%zu files and processes did not answer: their frames stay addresses",
 			nr_open);
 	engine->collect.is_last = true;
-	drain(engine, true);
+	engine_drain(engine, true);
 	lookups_end(engine->lookups);
 	engine->lookups = NULL;
 	tracker_end_lookups(&engine->tracker);
@@ -433,7 +432,7 @@ static void take_sleepers(void *ctx)
 	struct engine *engine = ctx;
 	struct pollfd wait = { .fd = compiler_fd(engine->tables.compiler), .events = POLLIN };
 
-	drain(engine, true);
+	engine_drain(engine, true);
 	while (engine->replayer.waiting_bytes > REPLAYER_WAITING_MIN / 2 &&
 	       compiler_nr_open(engine->tables.compiler) && poll(&wait, 1, SLEEPERS_WAIT_MS) > 0)
 		if (tables_collect(&engine->tables))
@@ -486,9 +485,16 @@ static int run(struct engine *engine, struct profile *ret, struct fpl_err *err)
 	for (size_t i = 0; i < engine->nr_sources; i++)
 		source_disable(&engine->sources[i]);
 	engine->disabled_ns = clock_monotonic_ns();
-	kernel_side_close_gate(&engine->kernel);
+	kernel_side_close_gate(&engine->kernel, false);
 	if (!code)
-		code = kernel_side_close_times(&engine->kernel, take_sleepers, engine, err);
+		code = kernel_side_close_times(&engine->kernel,
+					       &(struct thread_times_end){
+						       .pause = take_sleepers,
+						       .ctx = engine,
+						       .wait_ms = EXITING_WAIT_MS,
+						       .is_last = true,
+					       },
+					       err);
 	if (code)
 		return code;
 	finish(engine);

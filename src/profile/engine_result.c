@@ -192,7 +192,8 @@ static int close_books(struct engine *engine, struct run_window *window, struct 
 	books_close(counters, intake->nr_user_memory + window->nr_uncopied, join.nr_without_frames,
 		    intake->stack_dropped, &profile->books);
 	fill_books(engine, window, &counted, profile);
-	profile->times = kernel_side_times(&engine->kernel);
+	profile->times = counted.times;
+	profile->nr_times_left = window->at_end.times.begun - window->at_end.times.threads;
 	code = count_heap(engine, counters, &profile->heap);
 	if (code)
 		return fpl_fail(err, code == -ENOMEM ? code : -EOPNOTSUPP, "BPF map live: %s",

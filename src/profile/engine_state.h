@@ -102,6 +102,12 @@ FPL_MUST_CHECK int engine_result(struct engine *engine, struct run_window *windo
 /* Fill in the facts of the run, which are the same in all its windows. */
 void engine_describe(const struct engine *engine, struct profile *profile);
 
+/*
+ * Gather what there is, apply what is old enough (@all: all of it), publish what follows from it.
+ * Returns false if the ring holds more.
+ */
+bool engine_drain(struct engine *engine, bool all);
+
 /* Sample the window at hand, which comes after @before (NULL: it is the first). Errors: as
  * engine_run. */
 FPL_MUST_CHECK int engine_begin_window(struct engine *engine, struct run_window *before,

@@ -6,10 +6,13 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "profile/engine_state.h"
+#include "profile/thread_times.h"
 #include "profile/usage.h"
 
 /* How long a window that has ended waits for what its samples need. */
 #define LATE_NS (1000 * NS_PER_MS)
+/* And a cut for threads that are exiting: others add their times to the next window. */
+#define EXITING_WAIT_MS 20u
 /* The same for the files that say what its code is, which may take long to open. */
 #define CODE_LATE_NS (2000 * NS_PER_MS)
 /* The tracker says of a process now and then that it has such code. */
@@ -35,6 +38,20 @@ static bool has_clocks_alone(const struct engine *engine)
 	return true;
 }
 
+/* Do programs of all sources run with interrupts or preemption off? The kernel's events have it so,
+ * and the scheduler. */
+static bool has_no_preemption(const struct engine *engine)
+{
+	for (size_t i = 0; i < engine->nr_sources; i++) {
+		enum sampler sampler = engine->sources[i].sampler;
+
+		if (sampler != SAMPLER_PERF && sampler != SAMPLER_SWITCH &&
+		    sampler != SAMPLER_SWITCH_KPROBE)
+			return false;
+	}
+	return true;
+}
+
 /*
  * Let no program run. Switching a clock's event off waits for its CPU, some 10 us; no other source
  * can be waited for like that. Between windows those stay on: what fires then is counted.
@@ -48,7 +65,7 @@ static void stop_samplers(struct engine *engine, bool pauses)
 	if (is_off)
 		kernel_side_shut_gate(&engine->kernel);
 	else
-		kernel_side_close_gate(&engine->kernel);
+		kernel_side_close_gate(&engine->kernel, has_no_preemption(engine));
 }
 
 int engine_begin_window(struct engine *engine, struct run_window *before, struct fpl_err *err)
@@ -69,6 +86,15 @@ int engine_begin_window(struct engine *engine, struct run_window *before, struct
 	for (size_t i = 0; !code && i < engine->nr_sources; i++)
 		code = source_enable(&engine->sources[i], err);
 	return code;
+}
+
+/* Make room for the copies of stacks of threads that sleep: what fits is walked after the cut. */
+static void take_sleepers(void *ctx)
+{
+	struct engine *engine = ctx;
+
+	if (!kernel_side_drain(&engine->kernel))
+		engine_drain(engine, true);
 }
 
 /* While no program runs. */
@@ -148,6 +174,11 @@ void engine_review_windows(struct engine *engine, bool drained, uint64_t now)
 /* End the window that is sampled. With @pauses no other one begins at once. */
 static int cut(struct engine *engine, bool pauses, struct fpl_err *err)
 {
+	const struct thread_times_end end_of_times = {
+		.pause = take_sleepers,
+		.ctx = engine,
+		.wait_ms = EXITING_WAIT_MS,
+	};
 	struct run_window *ended = engine->window, *next = other_window(engine);
 	int code;
 
@@ -155,7 +186,9 @@ static int cut(struct engine *engine, bool pauses, struct fpl_err *err)
 	close_window(engine);
 	ended->end_ns = clock_monotonic_ns();
 	stop_samplers(engine, pauses);
-	code = take_counts(engine, ended, err);
+	code = kernel_side_close_times(&engine->kernel, &end_of_times, err);
+	if (!code)
+		code = take_counts(engine, ended, err);
 	if (code)
 		return code;
 	engine->intakes.since_ns = clock_monotonic_ns();

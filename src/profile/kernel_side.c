@@ -24,6 +24,7 @@
 #include "profile/source.h"
 #include "profile/tables.h"
 #include "profile/thread_times.h"
+#include "profile/cpu_visit.h"
 
 #define RING_BYTES_LEAST (256u << 10) /* a few snapshots */
 
@@ -446,19 +447,20 @@ void kernel_side_shut_gate(struct kernel_side *kernel)
 	__atomic_store_n(&kernel->skel->bss->gate, 0, __ATOMIC_SEQ_CST);
 }
 
-void kernel_side_close_gate(struct kernel_side *kernel)
+void kernel_side_close_gate(struct kernel_side *kernel, bool no_preemption)
 {
 	if (!kernel->skel || !kernel->skel->bss->gate)
 		return;
 	thread_times_stop(kernel->skel);
 	kernel_side_shut_gate(kernel);
-	tables_grace();
+	if (!no_preemption || !cpu_visit_all())
+		tables_grace();
 }
 
-int kernel_side_close_times(struct kernel_side *kernel, void (*pause)(void *ctx), void *ctx,
+int kernel_side_close_times(struct kernel_side *kernel, const struct thread_times_end *end,
 			    struct fpl_err *err)
 {
-	return thread_times_close(kernel->skel, pause, ctx, err);
+	return thread_times_close(kernel->skel, end, &kernel->nr_times_left, err);
 }
 
 struct fpl_times kernel_side_times(const struct kernel_side *kernel)

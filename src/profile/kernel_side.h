@@ -20,6 +20,7 @@ struct fpless_bpf;
 struct host;
 struct ring_buffer;
 struct bpf_link;
+struct thread_times_end;
 
 #define KERNEL_SIDE_LINKS_MAX  8u
 #define KERNEL_SIDE_NR_OBJECTS 65536u /* in 4 MiB; a desktop maps about 1,000 files executable */
@@ -46,6 +47,7 @@ struct kernel_side {
 	uint32_t nr_procs_peak, nr_mapsets_peak, nr_targets_peak;
 	struct bpf_link *links[KERNEL_SIDE_LINKS_MAX]; /* owned [nr_links] */
 	size_t nr_links;
+	uint64_t nr_times_left; /* threads that had not closed their books at the end of a window */
 };
 
 /*
@@ -82,15 +84,16 @@ int kernel_side_alloc_fd(const struct kernel_side *kernel);
 int kernel_side_free_fd(const struct kernel_side *kernel);
 
 /* Samples are taken between these two. Whatever the sources, none is in the making any more when
- * the gate has closed: the books hold still. Closing waits for the programs that run: some ms. */
+ * the gate has closed: the books hold still. Closing waits for the programs that run: some ms, or
+ * much less where each of them runs with preemption off (@no_preemption). */
 FPL_MUST_CHECK int kernel_side_open_gate(struct kernel_side *kernel, struct fpl_err *err);
-void kernel_side_close_gate(struct kernel_side *kernel);
+void kernel_side_close_gate(struct kernel_side *kernel, bool no_preemption);
 /* The same where no source can run a program any more: it waits for none. */
 void kernel_side_shut_gate(struct kernel_side *kernel);
 
 /* Behind the closed gate: as thread_times_close, and what the books say. */
-FPL_MUST_CHECK int kernel_side_close_times(struct kernel_side *kernel, void (*pause)(void *ctx),
-					   void *ctx, struct fpl_err *err);
+FPL_MUST_CHECK int kernel_side_close_times(struct kernel_side *kernel,
+					   const struct thread_times_end *end, struct fpl_err *err);
 struct fpl_times kernel_side_times(const struct kernel_side *kernel);
 
 /* Let samples of source number @source weigh @weight from here on: while it is not enabled. */

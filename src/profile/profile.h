@@ -272,6 +272,8 @@ struct profile {
 	bool has_states; /* stacks tell what the thread did: FPL_SAMPLE_*, or it was on a CPU */
 	bool is_wall;	 /* its one source is the time of threads, in all states */
 	struct fpl_times times; /* of the targets' threads, where a source asks for them; else 0 */
+	uint64_t nr_times_left; /* of threads that were exiting: theirs are in a later window, or in
+				   none */
 	struct profile_tables tables;
 	double max_overhead;	     /* per cent; 0: no limit */
 	uint64_t hz_end, hz_changes; /* under that limit */

@@ -14,10 +14,12 @@
 struct reading {
 	struct fpl_counters counters; /* sums over all CPUs */
 	struct source_due due;
-	uint64_t bpf_runs; /* as kernel_side_run_cnt */
+	uint64_t bpf_runs;	/* as kernel_side_run_cnt */
+	struct fpl_times times; /* of threads whose books were closed */
 };
 
-/* All of it so far: exact while no program runs. Errors: -ENOMEM; bpf(2). */
+/* All of it so far: exact while no program runs, and the books of threads are closed. Errors:
+ * -ENOMEM; bpf(2). */
 FPL_MUST_CHECK int reading_take(const struct kernel_side *kernel, const struct source *sources,
 				size_t nr_sources, struct reading *ret);
 

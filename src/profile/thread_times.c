@@ -24,17 +24,15 @@ static bool are_kept(const struct fpless_bpf *skel)
  * of these ends when a few copies of stacks are in the ring. */
 #define SLEEPERS_AT_ONCE 2u
 
-#define EXITING_WAIT_MS 500u
-#define AGAIN_MAX	3 /* passes after the first one */
+#define AGAIN_MAX 3 /* passes after the first one */
 
 static void set_pass(const struct fpless_bpf *skel, enum fpl_times_pass pass)
 {
 	__atomic_store_n(&skel->bss->times_pass, pass, __ATOMIC_SEQ_CST);
 }
 
-/* Have the kernel call the iterator for each thread. @pause: as of thread_times_close; NULL:
- * nothing is sampled. */
-static int run_iterator(const struct fpless_bpf *skel, void (*pause)(void *ctx), void *ctx,
+/* Have the kernel call the iterator for each thread. @end: NULL: nothing is sampled. */
+static int run_iterator(const struct fpless_bpf *skel, const struct thread_times_end *end,
 			struct fpl_err *err)
 {
 	struct bpf_link *link = bpf_program__attach_iter(skel->progs.each_thread, NULL);
@@ -46,8 +44,8 @@ static int run_iterator(const struct fpless_bpf *skel, void (*pause)(void *ctx),
 		size = read(fd, sampled, sizeof(sampled));
 		if (size < 0 && (errno == EAGAIN || errno == EINTR))
 			size = 1;
-		else if (size > 0 && pause)
-			pause(ctx);
+		else if (size > 0 && end)
+			end->pause(end->ctx);
 	}
 
 	int code = fd < 0 || size < 0 ? -errno : 0;
@@ -60,6 +58,7 @@ static int run_iterator(const struct fpless_bpf *skel, void (*pause)(void *ctx),
 
 int thread_times_begin(const struct fpless_bpf *skel, struct fpl_err *err)
 {
+	const struct fpl_times *times = &skel->bss->times;
 	int code = 0;
 
 	/* A thread is left out that is forked, in a place that was visited, by one that was not;
@@ -67,8 +66,9 @@ int thread_times_begin(const struct fpless_bpf *skel, struct fpl_err *err)
 	 */
 	for (int i = 0; are_kept(skel) && code == 0 && i <= AGAIN_MAX; i++) {
 		set_pass(skel, i ? FPL_TIMES_BEGIN_AGAIN : FPL_TIMES_BEGIN);
-		code = run_iterator(skel, NULL, NULL, err);
-		if (i && !__atomic_load_n(&skel->bss->times.threads_without, __ATOMIC_SEQ_CST))
+		code = run_iterator(skel, NULL, err);
+		if (i && __atomic_load_n(&times->threads_without, __ATOMIC_SEQ_CST) <=
+				 skel->bss->times_without)
 			break;
 	}
 	return code;
@@ -88,22 +88,27 @@ static uint64_t nr_open(const struct fpless_bpf *skel)
 	       __atomic_load_n(&times->threads, __ATOMIC_SEQ_CST);
 }
 
-int thread_times_close(const struct fpless_bpf *skel, void (*pause)(void *ctx), void *ctx,
-		       struct fpl_err *err)
+int thread_times_close(const struct fpless_bpf *skel, const struct thread_times_end *end,
+		       uint64_t *nr_left, struct fpl_err *err)
 {
 	if (!are_kept(skel))
 		return 0;
 	set_pass(skel, FPL_TIMES_CLOSE);
 
-	int code = run_iterator(skel, pause, ctx, err);
+	int code = run_iterator(skel, end, err);
 
-	/* threads that were exiting: their last switch closes their books */
-	for (uint64_t ms = 0; !code && ms < EXITING_WAIT_MS && nr_open(skel); ms++)
+	/* threads that were exiting: their last switch closes their books. Some switches are told
+	 * to no program: no cut waits twice for one. */
+	if (end->is_last)
+		*nr_left = 0;
+	for (uint64_t ms = 0; !code && ms < end->wait_ms && nr_open(skel) > *nr_left; ms++)
 		nanosleep(&(struct timespec){ .tv_nsec = NS_PER_MS }, NULL);
-	if (!code && nr_open(skel))
+	*nr_left = nr_open(skel);
+	skel->bss->times_without = skel->bss->times.threads_without;
+	if (!code && end->is_last && *nr_left)
 		fpl_log(FPL_LOG_WARN,
 			"%" PRIu64 " threads are still exiting: their time is not in the sums",
-			nr_open(skel));
+			*nr_left);
 	return code;
 }
 

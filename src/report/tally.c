@@ -258,8 +258,10 @@ static void add_waits(struct recording *to, const char *prefix, const struct fpl
 }
 
 /* The books of the threads' time, in ns. */
-static void add_times(const struct fpl_times *times, struct recording *to)
+static void add_times(const struct profile *profile, struct recording *to)
 {
+	const struct fpl_times *times = &profile->times;
+
 	must_add_number(to, "times.on_cpu", times->ns[FPL_TIME_ON_CPU]);
 	must_add_number(to, "times.runnable", times->ns[FPL_TIME_RUNNABLE]);
 	must_add_number(to, "times.blocked", times->ns[FPL_TIME_BLOCKED]);
@@ -273,6 +275,7 @@ static void add_times(const struct fpl_times *times, struct recording *to)
 	must_add_number(to, "times.runnable_waits", times->runnable.nr);
 	must_add_number(to, "times.threads", times->threads);
 	must_add_number(to, "times.threads_without", times->threads_without);
+	must_add_number(to, "times.threads_left", profile->nr_times_left);
 }
 
 void tally_add_numbers(struct recording *to, const struct profile *profile)
@@ -295,7 +298,7 @@ void tally_add_numbers(struct recording *to, const struct profile *profile)
 	must_add_number(to, "deep.cut", profile->deep.cut);
 	must_add_number(to, "deep.ns", profile->deep.ns);
 	if (profile->times.threads)
-		add_times(&profile->times, to);
+		add_times(profile, to);
 	add_tables(to, &profile->tables);
 	add_no_room(to, profile);
 	must_add_number(to, "maps_bytes", profile->maps_bytes);

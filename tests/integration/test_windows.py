@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A run that is cut (--window): each window is a finished profile, whose books close, and together they are the run."""
 
+import collections
 import glob
 import os
 import re
@@ -9,12 +10,15 @@ import signal
 import subprocess
 import sys
 
+import test_offcpu
 import test_targets
+import waits
 from fpless_run import Run
 from root_case import FPLESS, RootCase, fixture, main
 
 NR_PAGES = 3000
 MS = 1000000
+UID = 64123  # that no process has
 
 # Touches so many pages, a hundred at a time.
 TOUCH = """
@@ -31,7 +35,7 @@ for i in range(int(sys.argv[1])):
 SHORT = "while :; do /bin/true; /bin/echo x; done > /dev/null"
 
 
-class Windows(RootCase):
+class WindowCase(RootCase):
     def windows(self):
         """What was written: a Run of each window, in order of time."""
         runs = []
@@ -46,13 +50,14 @@ class Windows(RootCase):
             runs.append(run)
         return runs
 
-    def options(self, window):
-        return ["profile", "--no-cache", "--window", window, "-o", self.path("w-%t.jsonl"), "-o", self.path("w-%t.folded"),
+    def options(self, window, verb):
+        return [verb, "--no-cache", "--window", window, "-o", self.path("w-%t.jsonl"), "-o", self.path("w-%t.folded"),
                 "--stats", self.path("s-%t.json")]
 
-    def cut(self, window, *args, status=0, **more):
+    def cut(self, window, *args, verb="profile", status=0, **more):
         """The windows of a run, whose books must close, and which must not overlap."""
-        done = self.fpless(*self.options(window), *args, **more)
+        done = self.fpless(*self.options(window, verb), *args, **more)
+        self.said = done.stdout.decode()
         self.assertEqual(done.returncode, status, done.stderr)
         runs = self.windows()
         self.check(runs)
@@ -72,6 +77,9 @@ class Windows(RootCase):
             self.assertLess(one.meta["start_unix_ns"] + (one.stats["duration_ms"] - 1) * MS,
                             next_one.meta["start_unix_ns"])
 
+
+
+class Windows(WindowCase):
     def sums(self, runs):
         return {key: sum(run.stats[key] for run in runs) for key in ("fired", "shown", "filtered", "missed", "complete")}
 
@@ -160,17 +168,18 @@ class Windows(RootCase):
         for name in names:
             self.assertRegex(name, r"^(x-)?20\d{6}T\d{6}\.\d{3}Z\.(pb\.gz|folded\.zst|html)$")
             self.assertEqual(os.stat(os.path.join(moved, name)).st_uid, 0)
-        for name in names:
-            if name.endswith(".pb.gz"):
-                report = self.fpless("report", os.path.join(moved, name))
-                self.assertEqual(report.returncode, 0, report.stderr)
-                self.assertIn(b"spin", report.stdout)
+        reports = [self.fpless("report", os.path.join(moved, name)) for name in names if name.endswith(".pb.gz")]
+        for report in reports:
+            # a window of a busy machine may have no sample in it
+            self.assertIn(report.returncode, (0, 3), report.stderr)
+        self.assertTrue(any(b"spin" in report.stdout for report in reports))
 
     def test_what_a_run_takes_stays_the_same(self):
         """Hundreds of windows over many short programs: what is held does not grow."""
-        process = self.start(FPLESS, "profile", "-a", "-F", "99", "--window", "0.05", "-q", "-o", self.path("w-%t.folded"),
-                             stderr=subprocess.DEVNULL)
-        shell = self.start("sh", "-c", SHORT, preexec_fn=os.setsid)
+        # of a user of their own: what others begin meanwhile is not to count
+        process = self.start(FPLESS, "profile", "-u", str(UID), "-F", "99", "--window", "0.05", "-q", "-o",
+                             self.path("w-%t.folded"), stderr=subprocess.DEVNULL)
+        shell = self.start("sh", "-c", SHORT, user=UID, start_new_session=True)
         self.addCleanup(os.killpg, shell.pid, signal.SIGKILL)
 
         def nr_windows():
@@ -185,7 +194,6 @@ class Windows(RootCase):
         self.wait_while_it_runs(process, "300 windows", lambda: nr_windows() >= 300)
         more_kib, more_fds = held()
         print(f"{kib} KiB, {fds} descriptors after 100 windows; {more_kib}, {more_fds} after 300")
-        # the table of the machine's own programs, which others may begin meanwhile
         self.assertLess(more_kib, kib + 8192)
         self.assertLess(more_fds, fds + 700)
         process.send_signal(signal.SIGINT)
@@ -200,6 +208,56 @@ class Windows(RootCase):
             self.assert_refused(done, 1, "--window", said)
         done = self.fpless("profile", "--window", "1", "-o", self.path("none/x-%t.folded"), "-d", "1")
         self.assert_refused(done, 6, "none/x-%t.folded")
+
+
+class Waits(WindowCase):
+    """Waits are cut with the windows: what is left of one is of the next."""
+    def cut_waits(self, window, *args, verb="offcpu"):
+        runs = self.cut(window, "--ring-memory", "256M", *args, verb=verb)
+        left = [run.stats["times"]["threads_left"] for run in runs]
+        print(f"threads that were exiting at the end of each: {left}")
+        for i, run in enumerate(runs):
+            # a thread that was exiting when a window ended adds its sums to the next one
+            if not left[i] and not left[max(i - 1, 0)]:
+                self.assertEqual(waits.book_faults(run), [], run.stamp)
+        self.assertFalse(left[0] and all(left), "no books to look at")
+        return runs
+
+    def test_together_they_are_what_each_thread_measured(self):
+        for verb in "offcpu", "wall":
+            with self.subTest(verb):
+                self.setUp()
+                runs = self.cut_waits("0.45", "--", fixture("waits"), "2000", verb=verb)
+                self.assertGreaterEqual(len(runs), 5)
+                own = waits.own(self.said)
+                weights = collections.Counter()
+                for run in runs:
+                    weights.update(waits.sums(stack for stack in run.stacks if stack["state"] == "blocked"))
+                times = {"unseen": sum(run.stats["times"]["unseen"] for run in runs)}
+                # in a gap nothing is measured, and each window begins with a carry of its own
+                error_ns = sum(run.stats["window"]["gap_ns"] + waits.PERIOD_NS for run in runs)
+                # a window waits a second for tables, which is little where each CPU is busy
+                error_ns += sum(stack["weight"] for run in runs for stack in run.stacks
+                                if stack["state"] == "blocked" and stack["stop"] in ("no_table", "burst"))
+                for name in test_offcpu.MEASURED:
+                    self.assertEqual(waits.weight_faults(name, own[name], weights[name], times, error_ns), [])
+
+    def test_one_that_sleeps_throughout_is_in_each(self):
+        for window in "0.5", "0.5/1.2":
+            with self.subTest(window):
+                self.setUp()
+                process = self.start(fixture("waits"), "60000", stdout=subprocess.DEVNULL)
+                threads = f"/proc/{process.pid}/task"
+                self.wait_while_it_runs(process, "its threads", lambda folder=threads: len(os.listdir(folder)) >= 13)
+                runs = self.cut_waits(window, "-p", str(process.pid), "-d", "3")
+                self.assertGreaterEqual(len(runs), 3)
+                for run in runs:
+                    # each thread is begun anew; two sleep for as long as the window: one alone would be 1.0
+                    self.assertGreaterEqual(run.stats["times"]["threads"], 13, run.stamp)
+                    weights = waits.sums(run.stacks)
+                    self.assertGreaterEqual(weights["wait_asleep"] + weights[None], 1.5 * run.meta["duration_ns"])
+                    self.assertTrue({"wait_20ms", "wait_1ms"} <= set(weights), weights)
+                process.kill()
 
 
 class CgroupNames(test_targets.CgroupCase):

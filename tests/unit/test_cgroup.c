@@ -253,8 +253,10 @@ static void those_that_are_there_are_not_forgotten(void **state)
 	size_t nr;
 
 	(void)state;
-	if (cgroup_mount_find(&mount, &err) || !mount.path[0] || stat(mount.path, &st))
-		skip();
+	if (cgroup_mount_find(&mount, &err) || !mount.path[0] || stat(mount.path, &st)) {
+		print_message("no cgroups of version 2 here\n");
+		return;
+	}
 	assert_int_equal(cgroup_names_create(&names, &err), 0);
 	for (uint64_t part = 0; part < 4; part++) {
 		for (uint64_t i = 0; i < CGROUP_NAMES_MAX / 2; i++)
