@@ -78,13 +78,14 @@ io_write_patiently src/cli src/top: asks if the run is over while a reader takes
 machine_memory src/judge: rules are applied to the memory of a traced process
 merge_filter src/naming: renames frames while it runs
 opener_wait src/parse: the caller looks for a stop while an opener waits
+pool_init src/core: makes chunks of ordinary memory
 proc_maps_read src/doctor: visits mappings while it runs
 proc_maps_read_from src/profile: visits mappings while it runs
 processes_each src/profile: visits processes while it runs
 processes_each_changed src/profile: visits processes while it runs
 processes_init src/profile: the tracker lets go of a program image without references
 read_options src/cli: takes the parts of a large file while it is read
-replay_input src/profile: reads the code of files, which the walker does not know
+replay_input src/core src/profile: reads the code of files, and the memory of a core file, which the walker does not know
 sideband_drain src/profile: visits records while it runs
 svg_page src/diff: the colours of a picture of changes
 symtab_for_each src/parse: visits symbols while it runs

@@ -12,7 +12,7 @@
 #include "base/vector.h"
 #include "bpf/shared.h"
 
-/* What is read of a core file; more is refused. */
+/* Bounds of a core file; one beyond them is refused. */
 #define CORE_SEGMENTS_MAX 1000000u
 #define CORE_THREADS_MAX  65536u
 #define CORE_NOTE_MAX	  (64u << 20) /* bytes of the list of files */
@@ -48,7 +48,7 @@ struct core_file {
 	int signal; /* that ended the process; 0: none did */
 	char comm[FPL_COMM_SIZE];
 	uint64_t lacking; /* bytes of memory that the file should have, and ends before */
-	/* Of its auxiliary vector; 0: unknown, or none. */
+	/* The auxiliary vector says these; 0: unknown, or none. */
 	uint64_t entry, interp_base, vdso;
 };
 
@@ -66,7 +66,7 @@ void core_file_close(struct core_file *core);
 /* The memory that holds @addr, as the file lists it; NULL: it lists none. Cost: O(log segments). */
 const struct core_segment *core_file_segment(const struct core_file *core, uint64_t addr);
 
-/* What file was mapped at @addr; NULL: none was. Cost: O(log mappings). */
+/* The file that was mapped at @addr; NULL: none was. Cost: O(log mappings). */
 const struct core_mapping *core_file_mapping(const struct core_file *core, uint64_t addr);
 
 /* Copy @size bytes of memory at @addr. Errors: -ENOENT not all of it is in the core file; of
