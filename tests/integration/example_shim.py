@@ -23,6 +23,6 @@ def cut(words):
 
 
 arguments = sys.argv[2:]
-if arguments[:1] != ["doctor"]:  # whose numbers are processes
+if arguments[:1] not in (["doctor"], ["stack"]):  # whose numbers are processes
     arguments = cut(arguments)
 os.execv(sys.argv[1], [sys.argv[1], *arguments])

@@ -37,7 +37,7 @@ class CgroupShare:
         enter = f"echo $$ >/cgroup{NAME}/cgroup.procs && exec \"$@\""
         inside = shlex.join(["sh", "-c", enter, "sh", self.caller, "1", "0", *self.files[:-1], "=" + last])
         # the program has all files mapped for as long as the shell sleeps
-        command = f"{inside} & sleep 1; echo > {last}.go; wait"
+        command = f"{inside} & sleep 5; echo > {last}.go; wait"
         run = shlex.join([self.fpless, "profile", "--no-cache", "-F", "97", *Run.outputs(FOLDER), "--", "sh", "-c", command])
         # who may raise limits would
         limited = shlex.join(["setpriv", "--bounding-set", "-sys_resource", "sh", "-c", f"ulimit -n {LIMIT}; exec {run}"])
@@ -54,7 +54,7 @@ class CgroupShare:
             return faults
         no_room = run.stats["no_room"]
         print(f"cgroup: no room {no_room}")
-        charged = [entry["cgroup"] for entry in no_room["by_cgroup"] if entry["files"]]
+        charged = [entry["cgroup"] for entry in no_room.get("by_cgroup", []) if entry["files"]]
         if charged != [NAME] or f"cgroup {NAME} has " not in run.stderr:
             faults.append(f"cgroup: charged {no_room}: {run.stderr}")
         return faults
