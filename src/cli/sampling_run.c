@@ -56,11 +56,6 @@ static int delegate_sinks(struct sinks *sinks, const struct sampling_verb *verb,
 	return error;
 }
 
-static void cleanup_names(struct names *names)
-{
-	names_fini(names);
-}
-
 static void say_nothing_shown(const struct profile *profile, const struct sampling_options *options)
 {
 	const struct profile_source *source = &profile->source;
@@ -149,11 +144,6 @@ static void cleanup_cache(struct disk_cache **cache)
 	disk_cache_destroy(*cache);
 }
 
-static void cleanup_profile(struct profile *profile)
-{
-	profile_fini(profile);
-}
-
 /* That of the command, as a shell has it, where fpless has nothing to say. */
 static int status_of_command(int status)
 {
@@ -212,7 +202,7 @@ static int present(struct sinks *sinks, struct profile *profile, struct namer *n
 		   struct disk_cache *cache, const struct sampling_options *options,
 		   const struct sampling_verb *verb, struct page_code *code)
 {
-	CLEANUP(cleanup_names) struct names names = { .namer = namer };
+	CLEANUP(names_fini) struct names names = { .namer = namer };
 	CLEANUP(recording_fini) struct recording recording = { 0 }, kept = { 0 };
 	const struct recording *wanted = &recording;
 	struct hints hints;
@@ -373,7 +363,7 @@ static void cleanup_windows(struct windows **windows)
 static int run_windows(const struct sampling_options *options, struct engine_options *engine)
 {
 	CLEANUP(cleanup_windows) struct windows *windows = NULL;
-	CLEANUP(cleanup_profile) struct profile profile = { 0 };
+	CLEANUP(profile_fini) struct profile profile = { 0 };
 	struct windows_sums sums;
 	struct fpl_err err = { 0 };
 	int code = windows_create(options, &windows, &err);
@@ -404,7 +394,7 @@ static int run(const struct sampling_options *options, const struct sampling_ver
 	CLEANUP(sinks_fini) struct sinks sinks = { 0 };
 	CLEANUP(cleanup_parser) struct parser *parser = NULL;
 	CLEANUP(cleanup_cache) struct disk_cache *cache = NULL;
-	CLEANUP(cleanup_profile) struct profile profile = { 0 };
+	CLEANUP(profile_fini) struct profile profile = { 0 };
 	CLEANUP(cleanup_namer) struct namer *namer = NULL;
 	CLEANUP(page_code_fini) struct page_code code = { .annotator = NULL };
 	struct engine_options engine;

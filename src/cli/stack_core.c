@@ -38,16 +38,6 @@ static void cleanup_namer(struct namer **namer)
 	namer_destroy(*namer);
 }
 
-static void cleanup_profile(struct profile *profile)
-{
-	profile_fini(profile);
-}
-
-static void cleanup_names(struct names *names)
-{
-	names_fini(names);
-}
-
 static int open_core(const char *path, struct core_file **ret, struct fpl_err *err)
 {
 	struct stat st;
@@ -64,7 +54,7 @@ static int open_core(const char *path, struct core_file **ret, struct fpl_err *e
 static int print(const struct profile *profile, struct namer *namer, int signal,
 		 struct fpl_err *err)
 {
-	CLEANUP(cleanup_names) struct names names = { .namer = namer };
+	CLEANUP(names_fini) struct names names = { .namer = namer };
 	CLEANUP(recording_fini) struct recording recording = { 0 };
 	uint64_t shown;
 
@@ -83,7 +73,7 @@ static int run(const char *path, const pid_t *tids, size_t nr_tids, struct fpl_e
 	CLEANUP(cleanup_parser) struct parser *parser = NULL;
 	CLEANUP(cleanup_core) struct core_file *core = NULL;
 	CLEANUP(cleanup_code) struct core_code *code = NULL;
-	CLEANUP(cleanup_profile) struct profile profile = { .by = PROFILE_BY_TID };
+	CLEANUP(profile_fini) struct profile profile = { .by = PROFILE_BY_TID };
 	CLEANUP(cleanup_namer) struct namer *namer = NULL;
 	struct namer_options options = { .lines = true, .inlined = true };
 	bool has_culprit;
