@@ -13,6 +13,7 @@
 #include "parse/client.h"
 #include "proc/vdso.h"
 #include "profile/catalog.h"
+#include "profile/object_table.h"
 #include "profile/pool.h"
 #include "profile/scan.h"
 
@@ -294,24 +295,16 @@ void core_code_close(struct core_code *code)
 static void make_table(struct core_code *code, const struct object *object)
 {
 	struct fpl_object *slot = &code->objects[object->slot];
-	struct table *table = NULL;
-	struct client_file file;
+	struct table *table = object_table_make(code->client, object);
 	struct fpl_err err = { 0 };
 	uint32_t first, size;
-	int error = client_file_init(&file, object->elf->fd, object->path);
 
 	*slot = (struct fpl_object){ .object = object->id,
 				     .images = { { .state = FPL_TABLE_NONE } },
 				     .entry_vaddr = object->elf->entry };
-	if (error)
-		return;
-	file.synth = true;
-	client_find_debug(code->client, &file, object->elf, &object->link, NULL);
-	error = client_table(code->client, &file, &table, &err);
-	cleanup_fd(&file.debug_fd);
-	if (!error)
-		error = pool_add(&code->pool, table, &first, &size, &err);
-	if (!error)
+	if (table && pool_add(&code->pool, table, &first, &size, &err))
+		fpl_log(FPL_LOG_WARN, "%s: no unwind table", err.msg);
+	else if (table)
 		*slot = (struct fpl_object){ .object = object->id,
 					     .images = { { .state = FPL_TABLE_READY,
 							   .base = first,
@@ -320,8 +313,6 @@ static void make_table(struct core_code *code, const struct object *object)
 					     .nr_pages = table->nr_pages,
 					     .first_vaddr = table->first_vaddr,
 					     .entry_vaddr = table->entry_vaddr };
-	else if (error != -ENODATA)
-		fpl_log(FPL_LOG_WARN, "%s: no unwind table", err.msg);
 	table_destroy(table);
 }
 
@@ -340,17 +331,12 @@ static int read_code(void *arg, uint64_t addr, void *dst, size_t size)
 	const struct core_code *code = arg;
 	const struct fpl_mapping *map = mapset_find(code->set, addr);
 	const struct object *object = map ? catalog_at(code->catalog, map->object) : NULL;
-	const struct elf_segment *load;
 
 	if (!map)
 		return -ENOENT;
 	if (!object)
 		return core_file_memory(code->core, addr, dst, size);
-	load = elf_file_load_at(object->elf, addr - map->bias, size);
-	if (!load)
-		return -ENOENT;
-	return elf_file_read(object->elf, addr - map->bias - load->vaddr + load->off, dst, size,
-			     NULL);
+	return elf_file_read_vaddr(object->elf, addr - map->bias, dst, size, NULL);
 }
 
 /* The object whose table the walk lacked, which was not tried yet; NULL: it did not end so. */

@@ -6,11 +6,10 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/cleanup.h"
-#include "base/log.h"
 #include "parse/client.h"
 #include "proc/mapset.h"
 #include "profile/catalog.h"
+#include "profile/object_table.h"
 #include "profile/scan.h"
 
 enum { OBJECTS_MAX = 65536 }; /* as profile has */
@@ -78,24 +77,6 @@ int code_scan(struct code *code, pid_t pid, struct fpl_err *err)
 	return 0;
 }
 
-static struct table *make_table(struct code *code, const struct object *object)
-{
-	struct table *table = NULL;
-	struct client_file file;
-	struct fpl_err err = { 0 };
-	int error = client_file_init(&file, object->elf->fd, object->path);
-
-	if (error)
-		return NULL;
-	file.synth = true;
-	client_find_debug(code->client, &file, object->elf, &object->link, NULL);
-	error = client_table(code->client, &file, &table, &err);
-	cleanup_fd(&file.debug_fd);
-	if (error && error != -ENODATA)
-		fpl_log(FPL_LOG_WARN, "%s", err.msg);
-	return error ? NULL : table;
-}
-
 const struct table *code_table(struct code *code, uint32_t id)
 {
 	const struct object *object = catalog_at(code->catalog, id);
@@ -116,7 +97,7 @@ const struct table *code_table(struct code *code, uint32_t id)
 	if (!made->tried) {
 		made->tried = true;
 		if (code->table_bytes < TABLES_MAX_BYTES)
-			made->table = make_table(code, object);
+			made->table = object_table_make(code->client, object);
 		code->table_bytes += made->table ? made->table->image_bytes : 0;
 	}
 	return made->table;

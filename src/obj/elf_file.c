@@ -444,6 +444,17 @@ const struct elf_segment *elf_file_load_at(const struct elf_file *elf, uint64_t 
 	return NULL;
 }
 
+int elf_file_read_vaddr(const struct elf_file *elf, uint64_t vaddr, void *buf, size_t size,
+			struct fpl_err *err)
+{
+	const struct elf_segment *load = elf_file_load_at(elf, vaddr, size);
+
+	if (!load)
+		return fpl_fail(err, -ENOENT, "%s: no segment at 0x%llx", elf->name,
+				(unsigned long long)vaddr);
+	return elf_file_read(elf, vaddr - load->vaddr + load->off, buf, size, err);
+}
+
 int elf_file_bias(const struct elf_file *elf, uint64_t start, uint64_t file_off, uint64_t *ret)
 {
 	uint64_t page_mask = (uint64_t)sysconf(_SC_PAGESIZE) - 1;

@@ -117,6 +117,11 @@ FPL_MUST_CHECK int elf_file_section_bytes(const struct elf_file *elf,
 const struct elf_segment *elf_file_load_at(const struct elf_file *elf, uint64_t vaddr,
 					   uint64_t size);
 
+/* Read exactly @size bytes at @vaddr, of the file part of one PT_LOAD. Errors: -ENOENT no PT_LOAD
+ * holds them; those of elf_file_read(). */
+FPL_MUST_CHECK int elf_file_read_vaddr(const struct elf_file *elf, uint64_t vaddr, void *buf,
+				       size_t size, struct fpl_err *err);
+
 /*
  * Find the load bias (runtime address minus vaddr) of a mapping that starts at @start and maps the
  * file from @file_off: start - (p_vaddr + file_off - p_offset) of the executable PT_LOAD whose

@@ -60,17 +60,12 @@ static int read_code(void *arg, uint64_t addr, void *dst, size_t size)
 	const struct code_source *source = arg;
 	const struct fpl_mapping *map = mapset_find(source->set, addr);
 	const struct object *object = map ? catalog_at(source->catalog, map->object) : NULL;
-	const struct elf_segment *load;
 
 	if (!map)
 		return -ENOENT;
 	if (!object || object->is_remote)
 		return code_reader_read((pid_t)source->pid, addr, dst, size);
-	load = elf_file_load_at(object->elf, addr - map->bias, size);
-	if (!load)
-		return -ENOENT;
-	return elf_file_read(object->elf, addr - map->bias - load->vaddr + load->off, dst, size,
-			     NULL);
+	return elf_file_read_vaddr(object->elf, addr - map->bias, dst, size, NULL);
 }
 
 static void walk(struct replayer *replayer, const struct snapshot *snapshot,
