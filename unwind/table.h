@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "bpf/shared.h"
 #include "obj/elf_file.h"
+#include "unwind/script_facts.h"
 
 /* Limits for one file; a file over one of them is refused, the limit named. */
 struct table_limits {
@@ -62,6 +63,7 @@ struct table {
 	uint64_t first_vaddr;
 	uint64_t entry_vaddr;
 	struct table_stats stats;
+	struct script_facts script; /* by unwind/script_find.h */
 };
 
 /*
