@@ -9,6 +9,7 @@
 
 #include "bpf/env.h"
 #include "bpf/maps.h"
+#include "bpf/script_code.h"
 #include "bpf/walk_read.h"
 
 __u32 last_stack_id;
@@ -18,10 +19,11 @@ __u32 last_stack_id;
 __u64 stack_seed[3];
 
 /* Words behind the sample: frames of the user, of the kernel and, where both walks are wanted, of
- * the other walk; its key. */
+ * the other walk; its key; script words. */
 static __always_inline __u32 sample_nr_words(const struct fpl_sample *sample)
 {
-	return (__u32)sample->nr_user + sample->nr_kernel + sample->nr_fp + sample->nr_key;
+	return (__u32)sample->nr_user + sample->nr_kernel + sample->nr_fp + sample->nr_key +
+	       sample->nr_script;
 }
 
 static __always_inline __u32 new_stack_id(void)
@@ -75,8 +77,8 @@ static __always_inline void sample_hash(struct fpl_scratch *s, struct stack_hash
 	for (int i = 0; i < 3; i++)
 		hash->lane[i] = *(volatile __u64 *)&stack_seed[i];
 	hash_word(hash, (__u64)sample->tgid << 32 | (__u32)sample->stop << 8 | sample->flags);
-	hash_word(hash,
-		  (__u64)sample->nr_user << 32 | (__u32)sample->nr_fp << 16 | sample->nr_kernel);
+	hash_word(hash, (__u64)sample->nr_script << 48 | (__u64)sample->nr_user << 32 |
+				(__u32)sample->nr_fp << 16 | sample->nr_kernel);
 	hash_word(hash, sample->start_ns);
 	hash_word(hash, comm[0]);
 	hash_word(hash, comm[1]);
@@ -235,6 +237,8 @@ WALK_GLOBAL int sample_count(struct fpl_scratch *s, struct fpl_counters *counted
 
 	__u32 nr = sample_nr_words(&s->sample);
 
+	if (s->sample.nr_script)
+		script_words_append(s, nr - s->sample.nr_script);
 	frames_pad(s);
 	sample_hash(s, &hash);
 	place = stack_find(&hash, nr, &stack);
@@ -250,6 +254,8 @@ WALK_GLOBAL int sample_count(struct fpl_scratch *s, struct fpl_counters *counted
 		event_send(&s->sample, stack->id, counted);
 		return 0;
 	}
+	if (s->sample.nr_script)
+		script_codes_send(s);
 	s->sample.id = new_stack_id();
 	if (place == STACK_FREE && stack) {
 		if (sample_send(s, 0)) {

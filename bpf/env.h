@@ -91,3 +91,8 @@ static __always_inline const __u8 *env_chunk(struct env *env, __u32 chunk_no)
 	chunk = bpf_map_lookup_elem(inner, &first);
 	return chunk ? chunk->bytes : 0;
 }
+
+static __always_inline struct fpl_script_rule *env_script_rule(struct env *env, __u32 idx)
+{
+	return bpf_map_lookup_elem(&script_rules, &idx);
+}

@@ -11,7 +11,7 @@
 
 #include "bpf/arch_x86_64.h"
 #include "bpf/go_thread.h"
-#include "bpf/shared.h"
+#include "bpf/shared_script.h"
 #include "bpf/walk_state.h"
 
 /* Place of each object's table, by slot; slot 0 stays empty. */
@@ -22,6 +22,29 @@ struct {
 	__type(key, __u32);
 	__type(value, struct fpl_object);
 } objects SEC(".maps");
+
+/* How native frames of interpreters lead to script frames. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, FPL_SCRIPT_RULES_MAX);
+	__type(key, __u32);
+	__type(value, struct fpl_script_rule);
+} script_rules SEC(".maps");
+
+/* Code objects that were sent: what is forgotten here is sent again. */
+struct script_code_key {
+	__u64 gen;
+	__u64 code;    /* its word */
+	__u64 content; /* bits 63..32 of the words of its places */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, struct script_code_key);
+	__type(value, __u32);
+} script_codes SEC(".maps");
 
 /* Runs of executable mappings, sorted by address. */
 struct {
@@ -126,8 +149,9 @@ _Static_assert(sizeof(struct fpl_recent) == 64, "one cache line");
  * the walk, and the frames remembered.
  */
 /* words behind the user frames */
-#define FPL_REST_MAX   (FPL_KERNEL_DEPTH_MAX + FPL_FP_DEPTH_MAX + FPL_KEY_MAX)
-#define FPL_FRAMES_MAX (FPL_USER_FRAMES_MAX + FPL_REST_MAX + 1) /* a multiple of 8 */
+#define FPL_REST_MAX (FPL_KERNEL_DEPTH_MAX + FPL_FP_DEPTH_MAX + FPL_KEY_MAX)
+#define FPL_FRAMES_MAX \
+	(FPL_USER_FRAMES_MAX + FPL_REST_MAX + 1 + FPL_SCRIPT_WORDS_MAX) /* a multiple of 8 */
 
 struct fpl_scratch {
 	struct fpl_recent recents[FPL_RECENTS]; /* by tgid */
@@ -147,8 +171,9 @@ struct fpl_scratch {
 	} given; /* of the moment that is being sampled: heap.h, blocked.h */
 	struct {
 		__u64 pc, fp;
-		__u32 is_64bit; /* 0: no user registers, or those of 32-bit code */
-	} fp_regs;		/* for the frame-pointer walk of compare */
+		__u32 is_64bit;		    /* 0: no user registers, or those of 32-bit code */
+	} fp_regs;			    /* for the frame-pointer walk of compare */
+	struct fpl_script_code script_code; /* being sent */
 } __attribute__((__aligned__(4096)));
 
 /* By CPU and slot; mmapable for its alignment only: a page. */

@@ -55,6 +55,7 @@ static __always_inline void sample_clear(struct fpl_scratch *s, __u32 slot, __u3
 	sample->elided = 0;
 	sample->source = (__u16)source;
 	sample->nr_key = 0;
+	sample->nr_script = 0;
 	s->slot = slot;
 }
 
@@ -120,8 +121,12 @@ static __always_inline void deep_note(const struct fpl_walk *walk, struct fpl_co
 }
 
 /* Note in the sample and the counters what the walk has found. */
-static __always_inline void user_stack_note(struct fpl_scratch *s, struct fpl_counters *count)
+static __always_inline void user_stack_note(struct fpl_scratch *s, struct fpl_counters *count,
+					    int result)
 {
+	/* a snapshot is walked again where the interpreter's memory is not at hand */
+	if (result == USER_STACK_WALKED && s->walk.nr_script <= FPL_SCRIPT_WORDS_MAX)
+		s->sample.nr_script = (__u16)s->walk.nr_script;
 	s->sample.nr_user = (__u16)s->walk.nr_frames;
 	s->sample.stop = s->walk.stop;
 	s->sample.elided = s->walk.elided;
@@ -225,7 +230,7 @@ static __always_inline int sample_take(struct moment *moment, struct fpl_counter
 
 	if (want_user) {
 		result = user_stack(moment, task, s, recent);
-		user_stack_note(s, count);
+		user_stack_note(s, count, result);
 	}
 	if (want_kernel)
 		kernel_stack(moment, s);

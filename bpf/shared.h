@@ -8,7 +8,7 @@
 
 #include <linux/types.h>
 
-#define FPL_SHARED_VERSION 15u
+#define FPL_SHARED_VERSION 16u
 
 /* Limits that size a map value or bound a loop. Limits that a user may change are options. */
 #define FPL_DEPTH_MAX	     2048u /* user frames of a stack that are kept: --max-depth in all */
@@ -59,8 +59,10 @@ enum fpl_stop { FPL_STOP_LIST(X) FPL_STOP_COUNT, FPL_STOP_NONE = 255 /* the walk
 	X(CFI,      cfi,      "",            "by CFI, in the kernel") \
 	X(CFI_USER, cfi_user, "_[cfi_user]", "by CFI, of a snapshot of the stack") \
 	X(FP,       fp,       "_[fp]",       "by a frame-pointer step, for want of CFI") \
-	X(SYNTH,    synth,    "_[synth]",    "by a row made for code without CFI")
+	X(SYNTH,    synth,    "_[synth]",    "by a row made for code without CFI") \
+	X(SCRIPT,   script,   "_[script]",   "of a script, by its interpreter's own frame")
 
+/* SCRIPT is in no frame of a record: there script frames are words of their own. */
 #define X(name, key, mark, text) FPL_ORIGIN_##name,
 enum fpl_origin { FPL_ORIGIN_LIST(X) FPL_ORIGIN_COUNT };
 #undef X
@@ -263,7 +265,7 @@ struct fpl_object {
 	__u32 object;  /* id; a mapping with another id and this slot finds no table */
 	__u32 current; /* which of the images: 0 or 1 */
 	__u32 nr_pages;
-	__u32 _pad;
+	__u32 script;	   /* in `script_rules`; 0: it runs no scripts */
 	__u64 first_vaddr; /* multiple of 64 KiB */
 	__u64 entry_vaddr; /* e_entry */
 	struct fpl_image images[2];
@@ -364,7 +366,8 @@ enum fpl_record {
 	FPL_RECORD_EXIT,     /* struct fpl_life */
 	FPL_RECORD_WALK, /* as STACK, then struct fpl_regs and stack bytes: a walk to be judged, not
 			    to be shown; its sample is counted elsewhere */
-	FPL_RECORD_EVENT, /* struct fpl_event: the time of a sample counted in `stacks` */
+	FPL_RECORD_EVENT,	/* struct fpl_event: the time of a sample counted in `stacks` */
+	FPL_RECORD_SCRIPT_CODE, /* struct fpl_script_code of bpf/shared_script.h: a code object */
 };
 
 struct fpl_record_header {
@@ -402,15 +405,18 @@ struct fpl_sample {
 	__u8 flags;
 	__u16 nr_fp; /* 0 without FPL_CONFIG_COMPARE */
 	char comm[FPL_COMM_SIZE];
-	__u32 elided; /* user frames that FPL_FRAME_GAP stands for; 0: no gap */
-	__u16 source; /* which of the run's sources took it, 0.. */
-	__u16 nr_key; /* 0, 1 or FPL_KEY_MAX */
+	__u32 elided;	 /* user frames that FPL_FRAME_GAP stands for; 0: no gap */
+	__u16 source;	 /* which of the run's sources took it, 0.. */
+	__u16 nr_key;	 /* 0, 1 or FPL_KEY_MAX */
+	__u16 nr_script; /* words of script frames; 0 in snapshots */
+	__u16 _pad[3];
 	/* __u64 user[nr_user] (struct of bits above), then __u64 kernel[nr_kernel] (addresses),
 	 * then __u64 fp[nr_fp] (as user): the same stack by the kernel's frame-pointer walk, then
 	 * __u64 key[nr_key]: what fpl_source.key asks for, a number or a text with zeros behind
-	 * it. A text that could not be read is empty, and FPL_KEY_UNREAD is its last word. */
+	 * it. A text that could not be read is empty, and FPL_KEY_UNREAD is its last word.
+	 * Then __u64 script[nr_script]. */
 };
-_Static_assert(sizeof(struct fpl_sample) == 112, "fpl_sample is ring ABI");
+_Static_assert(sizeof(struct fpl_sample) == 120, "fpl_sample is ring ABI");
 
 #define FPL_KEY_UNREAD 1ull
 #define FPL_OBJECT     1024u /* one object of fpl_sample.objects */

@@ -400,6 +400,7 @@ WALK_GLOBAL int snapshot_send(struct fpl_scratch *s, __u32 type, __u32 nr_user, 
 	sample->id = new_stack_id();
 	sample->count = count;
 	sample->nr_user = (__u16)nr_user;
+	sample->nr_script = 0;
 
 	__u32 id = sample->id;
 

@@ -25,6 +25,8 @@
  *   const struct fpl_object *env_object(struct env *env, __u32 slot);
  *   const __u8 *env_chunk(struct env *env, __u32 chunk_no);
  *	 The entries of the maps of bpf/shared.h, or NULL.
+ *   struct fpl_script_rule *env_script_rule(struct env *env, __u32 idx);
+ *	 Likewise, of `script_rules`; NULL: scripts are not looked at.
  *   __u64 env_now_ns(void);
  *	 Monotonic time; 0: there is no clock, and walks may take any time.
  *   long env_loop(__u32 nr, long (*body)(__u32 idx, void *ctx), void *ctx);
@@ -38,6 +40,7 @@
 
 #include "bpf/arch_x86_64.h"
 #include "bpf/lookup.h"
+#include "bpf/script.h"
 #include "bpf/shared.h"
 #include "bpf/walk_deep.h"
 #include "bpf/walk_fp.h"
@@ -494,7 +497,8 @@ WALK_GLOBAL int walk_remember(struct fpl_memory *memory, struct fpl_walk *walk, 
 		       (start - mapping->bias);
 	known->serial = walk->serial;
 	known->size = (__u16)(end - start);
-	known->near = (__u16)walk_is_near(&walk->rule);
+	known->near = (__u8)walk_is_near(&walk->rule);
+	known->script = (__u8)walk->script_rule;
 	known->rule = walk->rule;
 	return 0;
 }
@@ -541,6 +545,7 @@ static __attribute__((__noinline__)) int walk_find(struct walker *walker, __u64 
 		return FPL_STOP_NONE;
 	}
 	walk->rule = *rule;
+	script_find(walker, pc - walk->last.bias);
 	if (rule->flags & FPL_RULE_EXT)
 		*ext = (const struct fpl_ext *)(rule + 1);
 	else
@@ -631,6 +636,8 @@ WALK_INLINE int walk_step(struct walker *walker)
 		walk_add(walker, (known->frame + (walk->pc - known->pc)) |
 					 (__u64)walk->origin << FPL_FRAME_ORIGIN_SHIFT |
 					 (walk->exact ? FPL_FRAME_EXACT : 0));
+		if (known->script)
+			script_chain(walker, known->script);
 		if (known->near)
 			stop = walk_near(walker, &known->rule);
 		if (stop != FPL_STOP_COUNT)
@@ -641,9 +648,12 @@ WALK_INLINE int walk_step(struct walker *walker)
 			walk_true_pc(walker);
 			lookup_pc = walk->pc - 1;
 		}
+		walk->script_rule = 0;
 		stop = walk_find(walker, lookup_pc, &ext);
 		if (stop != FPL_STOP_NONE)
 			return stop;
+		if (walk->script_rule)
+			script_chain(walker, walk->script_rule);
 	}
 	/* Calls in sequence, not nested: old kernels add up the stack of nested calls. */
 	if (walk->rule.cfa == FPL_CFA_NONE && !(walk->rule.flags & FPL_RULE_END))
@@ -701,6 +711,7 @@ WALK_INLINE void walk_run(struct walker *walker)
 	walk_forget_probes(walk);
 	walk->is_ring = 0;
 	walk->deep = WALK_DEEP_NONE;
+	script_begin(walk);
 	/* One step beyond the limit of frames: it finds out whether the stack goes on. */
 	env_loop((walk->root_depth ? FPL_WALK_MAX : 0) + walk->max_depth + 1, walk_one, walker);
 }

@@ -2,7 +2,7 @@
 /* The memory the walker (bpf/walk.h) works in. */
 #pragma once
 
-#include "bpf/shared.h"
+#include "bpf/shared_script.h"
 
 /* Bytes of user stack per read: most stacks then take one or two reads, each as costly as reading
  * the words of ten frames one by one. A larger window copies lines that no frame needs. */
@@ -101,6 +101,23 @@ struct fpl_walk {
 	__u32 leaf_fp_saved;
 	__s32 nr_pushed; /* by the trampoline */
 	__u32 _pad5;
+	/* script frames (bpf/script.h) */
+	__u64 script_window_addr;
+	__u32 script_window_size; /* bytes; 0: none */
+	__u32 nr_script;	  /* words */
+	__u64 script_carried; /* the script frame that the next native frame must be at; 0: unknown
+			       */
+	__u64 script_frame;   /* at hand */
+	__u64 script_check;   /* the value that frames are checked by */
+	__u32 script_rule;    /* in force at the frame; 0: none */
+	__u32 nr_script_frames;
+	__u32 script_end;
+	/* of votes for a place: the most of one that passes, and of all; the place that has them */
+	__u32 script_best, script_most, script_winner;
+	__u64 script_last[2]; /* a code and its content: recursion asks for the same again */
+	__u64 script_words[FPL_SCRIPT_WORDS_MAX];
+	__u64 script_window[FPL_WINDOW_SIZE / 8];
+
 	__u64 code[WALK_CODE_WORDS]; /* around a pc */
 	__u64 window[FPL_WINDOW_SIZE / 8];
 	__u64 root[FPL_DEPTH_MAX]; /* the outermost frames while they are put in order */
@@ -124,7 +141,8 @@ struct fpl_known_frame {
 	__u64 frame;  /* object id << FPL_FRAME_OBJECT_SHIFT | vaddr of pc */
 	__u32 serial; /* of the mapset; 0: empty */
 	__u16 size;   /* number of addresses: the part of a row in 256 bytes of code */
-	__u16 near;   /* the rule is one for walk_near() */
+	__u8 near;    /* the rule is one for walk_near() */
+	__u8 script;  /* of `script_rules`; 0: none */
 	struct fpl_rule rule;
 };
 _Static_assert(sizeof(struct fpl_known_frame) == 40, "three to two cache lines");

@@ -40,21 +40,22 @@ allow symbolize   'symbolize/|obj/|base/|bpf/shared\.h'
 allow src/proc    'proc/|obj/|base/|bpf/shared\.h'
 allow src/source  'source/|base/|bpf/shared\.h'
 allow src/recording 'recording/|base/|bpf/shared\.h'
-allow src/parse   'parse/|unwind/|symbolize/|obj/|base/|bpf/shared\.h'
-allow src/profile "profile/|source/|parse/|proc/|unwind/|$answers|obj/|base/|bpf/"
+allow src/script  'script/|unwind/|base/|bpf/shared(_script)?\.h'
+allow src/parse   'parse/|script/|unwind/|symbolize/|obj/|base/|bpf/shared\.h'
+allow src/profile "profile/|script/|source/|parse/|proc/|unwind/|$answers|obj/|base/|bpf/"
 allow src/verify  'verify/|unwind/|obj/|base/|bpf/'
 allow src/core    "core/|profile/|parse/|$answers|proc/|unwind/|obj/|base/|bpf/shared\.h"
 allow src/judge   'judge/|naming/|verify/|profile/|parse/|proc/|unwind/|obj/|base/|bpf/shared\.h'
 allow src/doctor  'doctor/|view/|profile/|source/|parse/|proc/|unwind/|obj/|base/|bpf/shared\.h'
 # kallsyms are the kernel's, whose names are demangled here
-allow src/naming  "naming/|view/|recording/|profile/|parse/|$answers|symbolize/(kallsyms|demangle)\.h|obj/|base/|bpf/shared\.h"
+allow src/naming  "naming/|view/|recording/|profile/|parse/|$answers|symbolize/(kallsyms|demangle)\.h|obj/|base/|bpf/shared(_script)?\.h"
 allow src/annotate "annotate/|naming/|view/|recording/|parse/|$answers|obj/|base/|bpf/shared\.h"
 allow src/view    'view/|recording/|base/|bpf/shared\.h'
 allow src/picture 'picture/|view/|recording/|base/|bpf/shared\.h'
 allow src/format  'format/|picture/|view/|recording/|base/|bpf/shared\.h'
 allow src/diff    'diff/|picture/|view/|recording/|base/|bpf/shared\.h'
 allow src/compare "compare/|naming/|format/|view/|recording/|profile/|$answers|base/|bpf/shared\.h"
-allow src/report  'report/|compare/|naming/|format/|view/|recording/|profile/|base/|bpf/shared\.h'
+allow src/report  'report/|compare/|naming/|format/|view/|recording/|profile/|base/|bpf/shared(_script)?\.h'
 allow src/top     'top/|naming/|view/|recording/|profile/|base/|bpf/shared\.h'
 allow src/cli     'cli/|core/|annotate/|top/|judge/|verify/|report/|compare/|naming/|diff/|format/|picture/|view/|recording/|doctor/|profile/|source/|parse/|proc/|unwind/|obj/|base/|bpf/shared\.h'
 allow src/manual  'manual/|cli/|format/|profile/|source/|base/'

@@ -16,12 +16,15 @@
 #include "cli/page_code.h"
 #include "cli/parse.h"
 #include "cli/source_parsing.h"
+#include "cli/walk_options.h"
 
 /* Keys of options without a letter. */
 enum {
 	KEY_UNWIND = 0x100,
 	KEY_MAX_DEPTH,
 	KEY_NO_SYNTH,
+	KEY_SCRIPT,
+	KEY_NO_SCRIPT,
 	KEY_TABLE_MEMORY,
 	KEY_STACK_MEMORY,
 	KEY_JIT_MEMORY,
@@ -57,6 +60,10 @@ static const struct argp_option options_list[] = {
 	  3 },
 	{ "no-synth", KEY_NO_SYNTH, NULL, 0,
 	  "Make no unwind rows from the instructions of code without CFI", 3 },
+	{ "script", KEY_SCRIPT, "mix|only|all", 0,
+	  "Show functions of CPython 3.11 to 3.13 with file and line (not with --window). mix: in place of the interpreter's own frames (default); only: also without the native frames between them; all: beside all native frames",
+	  3 },
+	{ "no-script", KEY_NO_SCRIPT, NULL, 0, "Show native frames alone", 3 },
 	{ "max-depth", KEY_MAX_DEPTH, "N[,M]", 0,
 	  "Keep the N innermost and the M outermost user frames of a deeper stack (default 768,256; at most 2048 in all); N alone: N in all, a quarter of them "
 	  "outermost; N,0: end the walk after N",
@@ -100,31 +107,6 @@ struct parsing {
 
 /* End the process with one line and CLI_EXIT_USAGE. */
 #define refuse(state, ...) argp_failure(state, CLI_EXIT_USAGE, 0, __VA_ARGS__)
-
-static void parse_unwind(const char *arg, struct sampling_options *options,
-			 struct argp_state *state)
-{
-	if (!strcmp(arg, "auto"))
-		options->unwind = ENGINE_UNWIND_AUTO;
-	else if (!strcmp(arg, "cfi"))
-		options->unwind = ENGINE_UNWIND_CFI;
-	else if (!strcmp(arg, "fp"))
-		options->unwind = ENGINE_UNWIND_FP;
-	else
-		refuse(state, "--unwind %s: expected auto, cfi or fp", arg);
-}
-
-/* perf's dwarf takes a dump size behind a comma; there is no dump here to size. */
-static void parse_call_graph(const char *arg, struct sampling_options *options,
-			     struct argp_state *state)
-{
-	if (!strcmp(arg, "fp"))
-		options->unwind = ENGINE_UNWIND_FP;
-	else if (!strncmp(arg, "dwarf", 5) && (arg[5] == '\0' || arg[5] == ','))
-		options->unwind = ENGINE_UNWIND_AUTO;
-	else
-		refuse(state, "--call-graph %s: expected fp or dwarf", arg);
-}
 
 static bool parse_number_option(int key, const char *arg, struct sampling_options *options,
 				struct argp_state *state)
@@ -221,6 +203,9 @@ static bool parse_flag(int key, struct parsing *parsing)
 		return options->keep_command = true;
 	case KEY_NO_SYNTH:
 		options->synth = false;
+		return true;
+	case KEY_NO_SCRIPT:
+		options->script = SCRIPT_OFF;
 		return true;
 	case 'g':
 		return true;
@@ -332,10 +317,13 @@ static bool parse_word_option(int key, char *arg, struct parsing *parsing, struc
 
 	switch (key) {
 	case KEY_UNWIND:
-		parse_unwind(arg, options, state);
+		walk_options_unwind(arg, &options->unwind, state);
+		return true;
+	case KEY_SCRIPT:
+		walk_options_script(arg, &options->script, state);
 		return true;
 	case KEY_CALL_GRAPH:
-		parse_call_graph(arg, options, state);
+		walk_options_call_graph(arg, &options->unwind, state);
 		return true;
 	case KEY_RECORD_WALKS:
 		options->record_path = arg;
@@ -438,6 +426,7 @@ void sampling_options_init(struct sampling_options *options)
 		.root_depth = 256,
 		.table_memory = 128ull << 20,
 		.synth = true,
+		.script = SCRIPT_MIX,
 		.snapshot = 96 << 10,
 		.record_every = 1,
 	};
@@ -477,6 +466,7 @@ void sampling_options_to_engine(const struct sampling_options *options, struct e
 		.by = options->output.by,
 		.key = options->output.by_field,
 		.synth = options->synth,
+		.script = options->script,
 		.max_depth = options->max_depth,
 		.root_depth = options->root_depth,
 		.table_memory = options->table_memory,

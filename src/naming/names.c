@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "view/frame_texts.h"
 #include "profile/code_names.h"
+#include "profile/scripts.h"
 
 /* Frames said lately: of a hundred that a profile has, most are the same few. */
 #define SAID_LOG2 12
@@ -125,11 +126,22 @@ static bool name_generated(const struct names *names, const struct profile_stack
 	return true;
 }
 
+static void name_script(const struct names *names, uint64_t frame, struct frame_name *ret)
+{
+	struct script_frame script;
+
+	*ret = (struct frame_name){ .symbol = "[script]", .start = NAMES_NO_START };
+	if (names->profile->scripts && scripts_frame(names->profile->scripts, frame, &script))
+		ret->symbol = script.function;
+}
+
 void names_user(const struct names *names, const struct profile_stack *stack, uint64_t frame,
 		struct frame_name *ret)
 {
 	if (frame_is_gap(frame))
 		*ret = (struct frame_name){ .symbol = RECORDING_GAP, .start = NAMES_NO_START };
+	else if (fpl_frame_is_script(frame))
+		name_script(names, frame, ret);
 	else if (!frame_is_raw(frame) || !name_generated(names, stack, frame, ret))
 		name_user(names, frame, ret);
 }

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "bpf/shared_script.h"
 #include "naming/namer.h"
 #include "base/strings.h"
 #include "profile/profile.h"
@@ -74,7 +75,8 @@ void names_kernel(const struct names *names, uint64_t addr, size_t idx, struct f
 
 static inline enum fpl_origin frame_origin(uint64_t frame)
 {
-	return (enum fpl_origin)(frame >> FPL_FRAME_ORIGIN_SHIFT);
+	return fpl_frame_is_script(frame) ? FPL_ORIGIN_SCRIPT
+					  : (enum fpl_origin)(frame >> FPL_FRAME_ORIGIN_SHIFT);
 }
 
 static inline bool frame_is_exact(uint64_t frame)

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/vector.h"
+#include "profile/scripts.h"
 #include "recording/sources.h"
 
 /* User frames added lately: most frames of a profile are the same few. */
@@ -171,12 +172,39 @@ static int add_with_lines(struct recorder *recorder, uint64_t pc, struct recordi
 	return err ? err : recording_add_frame(recorder->recording, frame, lines, ret);
 }
 
+/* A script frame has no address: its function, its file and its line are all there is. */
+static int add_script(struct recorder *recorder, uint64_t pc, uint32_t *ret)
+{
+	const struct scripts *scripts = recorder->names->profile->scripts;
+	struct recording_frame frame = {
+		.address = RECORDING_NO_ADDRESS,
+		.start = RECORDING_NO_ADDRESS,
+		.kind = RECORDING_USER,
+		.origin = FPL_ORIGIN_SCRIPT,
+		.nr_lines = 1,
+	};
+	struct symbol_line line = { .name = "[script]" };
+	struct recording_line added;
+	struct script_frame script;
+	int err;
+
+	if (scripts && scripts_frame(scripts, pc, &script))
+		line = (struct symbol_line){ .name = script.function,
+					     .file = script.file,
+					     .line = script.line,
+					     .start_line = script.first_line };
+	err = add_line(recorder, &line, &added);
+	return err ? err : recording_add_frame(recorder->recording, &frame, &added, ret);
+}
+
 static int add_user(struct recorder *recorder, const struct profile_stack *stack, uint64_t pc,
 		    uint32_t *ret)
 {
 	struct added *added = &recorder->added[pc * 0x9e3779b97f4a7c15u >> (64 - ADDED_LOG2)];
 	struct frame_name name;
 
+	if (fpl_frame_is_script(pc))
+		return add_script(recorder, pc, ret);
 	/* what a raw frame is depends on the stack */
 	if (!frame_is_raw(pc) && added->pc == pc) {
 		*ret = added->frame;

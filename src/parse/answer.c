@@ -106,6 +106,8 @@ int answer_table(struct answer_reader *reader, struct table **ret, struct fpl_er
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", reader->path);
 	if (!head.image_bytes || head.image_bytes > PARSE_IMAGE_MAX)
 		return answer_refuse(reader, err, "a table of impossible size");
+	if (head.script.nr_ranges > SCRIPT_FACTS_RANGES_MAX)
+		return answer_refuse(reader, err, "an interpreter in too many parts");
 	table->first_vaddr = head.first_vaddr;
 	table->entry_vaddr = head.entry_vaddr;
 	table->image_bytes = head.image_bytes;
@@ -113,6 +115,7 @@ int answer_table(struct answer_reader *reader, struct table **ret, struct fpl_er
 	table->dir_off = head.dir_off;
 	table->nr_pages = head.nr_pages;
 	table->stats = head.stats;
+	table->script = head.script;
 	code = read_image(reader, table, err);
 	if (code)
 		return code;

@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "parse/examination.h"
 #include "parse/message.h"
+#include "script/names.h"
 #include "symbolize/listing.h"
 #include "symbolize/probe_sites.h"
 #include "symbolize/symbol_place.h"
@@ -54,6 +55,10 @@ FPL_MUST_CHECK int answer_listing(struct answer_reader *reader, uint64_t vaddr, 
 				  struct fpl_err *err);
 
 FPL_MUST_CHECK int answer_frames(struct answer_reader *reader, size_t nr, uint8_t *ret,
+				 struct fpl_err *err);
+
+/* @ret: checked; the caller ends it by script_names_fini(). */
+FPL_MUST_CHECK int answer_script(struct answer_reader *reader, struct script_names *ret,
 				 struct fpl_err *err);
 
 /* @ret: as code_table_init() leaves it; arranged and checked (code_table_check()), the caller ends

@@ -45,6 +45,7 @@ static const struct {
 	[PARSE_LISTING] = { 10 * NS_PER_S, 60 * NS_PER_S },
 	[PARSE_FUNCTION] = { 10 * NS_PER_S, 60 * NS_PER_S },
 	[PARSE_PROBES] = { 2 * NS_PER_S, 10 * NS_PER_S },
+	[PARSE_SCRIPT] = { 10 * NS_PER_S, 60 * NS_PER_S },
 };
 
 /* CPU time of the worker; 0 once it has gone. */
@@ -456,6 +457,8 @@ static int read_rest(struct answer_reader *reader, const struct question *questi
 	case PARSE_PERF_MAP:
 	case PARSE_JITDUMP:
 		return read_code(reader, question, err);
+	case PARSE_SCRIPT:
+		return answer_script(reader, question->ret, err);
 	case PARSE_EXAMINE:
 		return answer_examination(reader, question->ret, err);
 	case PARSE_NAMES_DIGEST:

@@ -16,6 +16,7 @@
 #include "obj/identity.h"
 #include "parse/examination.h"
 #include "parse/parser.h"
+#include "script/names.h"
 #include "symbolize/code_file.h"
 #include "symbolize/code_table.h"
 #include "symbolize/listing.h"
@@ -185,3 +186,12 @@ FPL_MUST_CHECK int client_function(struct parse_client *client, const struct cli
 				   const char *name, struct probe_sites *ret, struct fpl_err *err);
 FPL_MUST_CHECK int client_probes(struct parse_client *client, const struct client_file *file,
 				 struct probe_sites *ret, struct fpl_err *err);
+
+/*
+ * script_names_read() of a file that the profiler made of what the kernel has copied
+ * (script/names.h).
+ * @ret is checked; after 0 the caller ends it by script_names_fini(). At most 10 s of CPU. Errors:
+ * as there.
+ */
+FPL_MUST_CHECK int client_script(struct parse_client *client, const struct client_file *file,
+				 struct script_names *ret, struct fpl_err *err);

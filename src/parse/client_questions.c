@@ -436,3 +436,11 @@ int client_probes(struct parse_client *client, const struct client_file *file,
 
 	return client_ask(client, &question, err);
 }
+
+int client_script(struct parse_client *client, const struct client_file *file,
+		  struct script_names *ret, struct fpl_err *err)
+{
+	const struct question question = { .file = file, .op = PARSE_SCRIPT, .ret = ret };
+
+	return client_ask(client, &question, err);
+}

@@ -69,5 +69,8 @@ void job_read_functions(struct reading *reading);
 /* Answer PARSE_PERF_MAP and PARSE_JITDUMP. */
 FPL_MUST_CHECK int job_code(struct job *job);
 
+/* Answer PARSE_SCRIPT. */
+FPL_MUST_CHECK int job_script(struct job *job);
+
 /* Answer PARSE_FUNCTION and PARSE_PROBES. */
 FPL_MUST_CHECK int job_probes(struct job *job);

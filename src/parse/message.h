@@ -21,6 +21,7 @@
  * - LINES: struct parse_lines, a struct symbol_chain per address, the struct parse_line, the text
  * - PERF_MAP, JITDUMP: struct parse_code, the entries, the segments, the names
  * - LISTING: struct parse_listing, a struct parse_insn for each instruction, the text
+ * - SCRIPT: struct parse_script, the struct script_name, the lines, the text
  * - FUNCTION, PROBES: struct parse_probes, the struct probe_site, the text
  */
 #pragma once
@@ -32,6 +33,7 @@
 #include "obj/elf_file.h"
 #include "obj/identity.h"
 #include "parse/name_key.h"
+#include "script/names.h"
 #include "symbolize/code_file.h"
 #include "symbolize/code_table.h"
 #include "symbolize/listing.h"
@@ -54,6 +56,7 @@ enum parse_op {
 	PARSE_LISTING,	    /* the instructions of the function at the one address */
 	PARSE_FUNCTION,	    /* where functions of the name are */
 	PARSE_PROBES,	    /* what is marked as a probe: the USDT notes */
+	PARSE_SCRIPT,	    /* what code objects of scripts are called: script/names.h */
 	PARSE_OP_COUNT
 };
 
@@ -129,6 +132,7 @@ struct parse_table {
 	uint64_t first_vaddr, entry_vaddr;
 	uint32_t image_bytes, rules_off, dir_off, nr_pages;
 	struct table_stats stats;
+	struct script_facts script;
 };
 
 struct parse_names {
@@ -147,6 +151,11 @@ struct parse_place {
 struct parse_code {
 	struct code_file_result result;
 	uint64_t nr_entries, nr_segments, names_size;
+};
+
+struct parse_script {
+	uint32_t nr_codes, nr_lines, text_size;
+	uint32_t _pad;
 };
 
 struct parse_lines {

@@ -12,6 +12,7 @@
 #include "parse/examination.h"
 #include "parse/job.h"
 #include "symbolize/debug_index.h"
+#include "unwind/script_find.h"
 
 static void job_fini(struct job *job)
 {
@@ -141,6 +142,7 @@ static int send_table(const struct job *job, const struct table *table)
 		.dir_off = table->dir_off,
 		.nr_pages = table->nr_pages,
 		.stats = table->stats,
+		.script = table->script,
 	};
 	int rc = job_send(job, &head, sizeof(head));
 
@@ -166,6 +168,10 @@ static int do_table(struct job *job)
 	limits.nr_synth_near = job->request.nr_vaddrs;
 
 	int code = table_compile(job->elf, job->debug, &limits, &table, &err);
+
+	if (!code)
+		script_facts_find(job->elf, job->debug, table, &table->script);
+
 	int rc = job_answer(job, code, &err);
 
 	if (!rc && !code)
@@ -232,6 +238,12 @@ static int unseal(const struct job *job, int fds[WIRE_FDS_MAX])
 	return 0;
 }
 
+/* Is it about a file that is no ELF file? */
+static bool is_no_elf(uint32_t op)
+{
+	return op == PARSE_PERF_MAP || op == PARSE_JITDUMP || op == PARSE_SCRIPT;
+}
+
 /* Opens the files of the request, or has them from the cache; code goes into the answer. */
 static int open_files(struct job *job, struct file_cache *cache, int fds[WIRE_FDS_MAX],
 		      struct fpl_err *err)
@@ -240,7 +252,7 @@ static int open_files(struct job *job, struct file_cache *cache, int fds[WIRE_FD
 
 	if (!has_all_files(job, fds) || unseal(job, fds))
 		return fpl_fail(err, -EMFILE, "%s: %s", job->name, strerror(EMFILE));
-	if (job->request.op == PARSE_PERF_MAP || job->request.op == PARSE_JITDUMP) {
+	if (is_no_elf(job->request.op)) {
 		job->fd = TAKE_FD(fds[0]);
 		return 0;
 	}
@@ -282,6 +294,7 @@ static int serve(struct job *job, struct file_cache *cache, int fds[WIRE_FDS_MAX
 		[PARSE_LINES] = job_lines,     [PARSE_NAMES_DIGEST] = do_names_digest,
 		[PARSE_CRC] = do_crc,	       [PARSE_LISTING] = job_listing,
 		[PARSE_FUNCTION] = job_probes, [PARSE_PROBES] = job_probes,
+		[PARSE_SCRIPT] = job_script,
 	};
 	struct fpl_err err = { 0 };
 

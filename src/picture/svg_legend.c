@@ -43,6 +43,7 @@ static void add_origins(struct svg_page *page, const struct svg_seen *seen)
 		[FPL_ORIGIN_CFI_USER] = "by CFI, from a snapshot",
 		[FPL_ORIGIN_FP] = "by a frame pointer",
 		[FPL_ORIGIN_SYNTH] = "by a row made for code without CFI",
+		[FPL_ORIGIN_SCRIPT] = "of a script",
 	};
 
 	for (uint8_t i = 0; i < FPL_ORIGIN_COUNT; i++)

@@ -43,6 +43,7 @@ int collect_init(struct collect *collect, const struct collect_config *config)
 		.tracker = config->tracker,
 		.replayer = config->replayer,
 		.intakes = config->intakes,
+		.scripts = config->scripts,
 		.walk_file = config->walk_file,
 		.heap_live = config->heap_live,
 		.comm_filter = config->comm_filter,
@@ -176,8 +177,13 @@ static struct intake *intake_for(const struct collect *collect, const struct fpl
 static void store_stack(struct collect *collect, const struct fpl_sample *sample)
 {
 	struct intake *intake = intake_for(collect, sample);
+	const uint64_t *user = record_user(sample);
+	struct fpl_sample woven = *sample;
 
-	if (stack_store_add(intake->store, sample, record_user(sample), record_rest(sample))) {
+	if (sample->nr_script && collect->scripts)
+		user = scripts_weave(collect->scripts, sample, user, record_script(sample),
+				     &woven.nr_user);
+	if (stack_store_add(intake->store, &woven, user, record_rest(sample))) {
 		intake->nr_user_memory += sample->count;
 		if (!sample->count)
 			intake->stack_dropped = true;
@@ -252,6 +258,8 @@ static size_t least_size(const struct fpl_record_header *header)
 {
 	if (header->type == FPL_RECORD_EVENT)
 		return sizeof(struct fpl_event);
+	if (header->type == FPL_RECORD_SCRIPT_CODE)
+		return sizeof(struct fpl_script_code) - FPL_SCRIPT_LINES_BYTES;
 	return header->type >= FPL_RECORD_EXEC && header->type <= FPL_RECORD_EXIT
 		       ? sizeof(struct fpl_life)
 		       : sizeof(struct fpl_sample);
@@ -309,6 +317,10 @@ int collect_ring_record(void *ctx, void *data, size_t size)
 		break;
 	case FPL_RECORD_EVENT:
 		take_event(collect, data);
+		break;
+	case FPL_RECORD_SCRIPT_CODE:
+		if (collect->scripts)
+			scripts_add_code(collect->scripts, data, size);
 		break;
 	case FPL_RECORD_WALK:
 		if (collect->walk_file && record_holds_walk(data, size))

@@ -16,6 +16,7 @@
 #include "profile/heap_live.h"
 #include "profile/intake.h"
 #include "profile/replayer.h"
+#include "profile/scripts.h"
 #include "profile/snapshot.h"
 #include "profile/timeline.h"
 #include "profile/tracker.h"
@@ -28,6 +29,7 @@ struct collect_config {
 	struct tracker *tracker;
 	struct replayer *replayer;
 	struct intakes *intakes;
+	struct scripts *scripts;	   /* NULL: script frames are not walked */
 	struct walk_file *walk_file;	   /* NULL: walks are not recorded */
 	struct heap_live *heap_live;	   /* told of programs' ends; NULL: not wanted */
 	struct comm_filter *comm_filter;   /* NULL: every name is wanted */
@@ -46,6 +48,7 @@ struct collect {
 	struct tracker *tracker;
 	struct replayer *replayer;
 	struct intakes *intakes;
+	struct scripts *scripts;
 	struct walk_file *walk_file;
 	struct heap_live *heap_live;
 	struct comm_filter *comm_filter;

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "profile/scripts.h"
 #include "proc/cpu_list.h"
 #include "profile/profile.h"
 #include "source/source_spec.h"
@@ -148,6 +149,7 @@ struct engine_options {
 	size_t nr_sources; /* 1.. */
 	struct engine_blocks blocks;
 	enum engine_unwind unwind;
+	enum script_mode script; /* script frames among the native ones */
 	bool synth;	 /* with rows made from code without CFI; not with ENGINE_UNWIND_CFI */
 	uint64_t hz;	 /* of a clock: samples per second and CPU, 1.. */
 	uint64_t max_hz; /* with max_overhead: hz may rise this far; 0: it stays */

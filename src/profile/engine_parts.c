@@ -199,6 +199,20 @@ static void look_at_use(void *engine, uint64_t look)
 	kernel_side_stacks(&use.engine->kernel, note_use, &use);
 }
 
+/* Both walks of compare are to have the same frames; who listens to stacks names them without the
+ * scripts. The kernel sends a code object once, and a window's profile would need it again. */
+static int make_scripts(struct engine *engine, struct fpl_err *err)
+{
+	const struct engine_options *o = engine->options;
+	bool is_told = o->listener && (o->listener->sample || o->listener->stack);
+
+	if (!o->script || o->compare || is_told || o->window_ms || o->unwind == ENGINE_UNWIND_FP)
+		return 0;
+	return scripts_create(engine->kernel.script_rules, o->script, &engine->scripts)
+		       ? fpl_fail(err, -ENOMEM, "script frames: out of memory")
+		       : 0;
+}
+
 static int make_tables(struct engine *engine, struct fpl_err *err)
 {
 	const struct engine_options *o = engine->options;
@@ -212,6 +226,7 @@ static int make_tables(struct engine *engine, struct fpl_err *err)
 				   .synth = o->synth && o->unwind != ENGINE_UNWIND_CFI,
 				   .catalog = engine->catalog,
 				   .slots = engine->kernel.objects,
+				   .scripts = engine->scripts,
 				   .make_chunk = kernel_side_make_chunk,
 				   .make_ctx = &engine->kernel,
 				   .mark_mapped = tracker_mark_mapped,
@@ -249,6 +264,7 @@ static void make_replayer(struct engine *engine)
 			      .nr_objects = engine->kernel.nr_objects,
 			      .pool = &engine->tables.pool,
 			      .intakes = &engine->intakes,
+			      .scripts = engine->scripts,
 			      .max_depth = o->max_depth,
 			      .root_depth = o->root_depth,
 			      .unwind = is_cfi ? FPL_UNWIND_CFI : FPL_UNWIND_AUTO,
@@ -269,6 +285,7 @@ static int make_collect(struct engine *engine)
 			.tracker = &engine->tracker,
 			.replayer = &engine->replayer,
 			.intakes = &engine->intakes,
+			.scripts = engine->scripts,
 			.walk_file = engine->walk_file,
 			.heap_live = heap ? &engine->heap_live : NULL,
 			.comm_filter = engine->comm_filter,
@@ -323,7 +340,10 @@ static void make_onlookers(struct engine *engine)
 static int make_parts(struct engine *engine, struct fpl_err *err)
 {
 	bool has_tables = engine->options->unwind != ENGINE_UNWIND_FP;
-	int code = make_tables(engine, err);
+	int code = make_scripts(engine, err);
+
+	if (!code)
+		code = make_tables(engine, err);
 
 	if (code)
 		return code;
@@ -557,6 +577,7 @@ void engine_close(struct engine *engine)
 	for (size_t i = 0; i < ARRAY_SIZE(engine->windows); i++)
 		run_window_fini(&engine->windows[i]);
 	code_names_destroy(engine->code_names);
+	scripts_destroy(engine->scripts);
 	kernel_side_close(&engine->kernel);
 	sideband_close(engine->sideband);
 	walk_file_close(engine->walk_file, NULL);

@@ -321,6 +321,9 @@ static int take_names(struct engine *engine, struct profile *profile, struct fpl
 		return fpl_fail(err, -ENOMEM, "objects: out of memory");
 	}
 	profile->code_names = TAKE_PTR(engine->code_names);
+	if (engine->scripts)
+		scripts_settle(engine->scripts, engine->options->parser);
+	profile->scripts = TAKE_PTR(engine->scripts);
 	if (engine->cgroup_names &&
 	    cgroup_names_take(engine->cgroup_names, &profile->cgroups, &profile->nr_cgroups))
 		return fpl_fail(err, -ENOMEM, "cgroups: out of memory");

@@ -288,6 +288,9 @@ static int load(struct kernel_side *kernel, const struct engine_options *options
 		return code;
 	code = map_array(kernel->skel->maps.objects, (void **)&kernel->objects, err);
 	if (!code)
+		code = map_array(kernel->skel->maps.script_rules, (void **)&kernel->script_rules,
+				 err);
+	if (!code)
 		code = map_array(kernel->skel->maps.mappings, (void **)&kernel->mappings, err);
 	return code ? code : map_array(kernel->skel->maps.stacks, (void **)&kernel->stacks, err);
 }
@@ -390,6 +393,8 @@ void kernel_side_close(struct kernel_side *kernel)
 	chunk_maker_destroy(kernel->chunk_maker);
 	if (kernel->objects)
 		munmap(kernel->objects, kernel->nr_objects * sizeof(*kernel->objects));
+	if (kernel->script_rules)
+		munmap(kernel->script_rules, FPL_SCRIPT_RULES_MAX * sizeof(*kernel->script_rules));
 	if (kernel->mappings)
 		munmap(kernel->mappings, kernel->nr_mappings * sizeof(*kernel->mappings));
 	if (kernel->stacks)

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "bpf/shared.h"
+#include "bpf/shared_script.h"
 #include "profile/engine.h"
 #include "profile/profile.h"
 #include "profile/publisher.h"
@@ -29,7 +29,8 @@ struct kernel_side {
 	struct fpless_bpf *skel;    /* owned */
 	struct fpl_object *objects; /* the map, mapped */
 	uint32_t nr_objects;
-	struct fpl_mapping *mappings; /* likewise */
+	struct fpl_script_rule *script_rules; /* likewise [FPL_SCRIPT_RULES_MAX] */
+	struct fpl_mapping *mappings;	      /* likewise */
 	uint32_t nr_mappings, nr_mapsets;
 	struct fpl_stack_group *stacks; /* likewise */
 	uint32_t nr_stack_groups;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "profile/code_names.h"
+#include "profile/scripts.h"
 
 /* All names, or those that there is room for. */
 static void join_names(const struct profile_source *list, size_t nr, char *ret, size_t size)
@@ -102,5 +103,6 @@ void profile_fini(struct profile *profile)
 	free(profile->events);
 	code_names_destroy(profile->code_names);
 	code_orders_destroy(profile->code_orders);
+	scripts_destroy(profile->scripts);
 	*profile = (struct profile){ 0 };
 }

@@ -5,8 +5,8 @@
 
 static size_t frames_end(const struct fpl_sample *sample)
 {
-	return sizeof(*sample) +
-	       8 * ((size_t)sample->nr_user + sample->nr_kernel + sample->nr_fp + sample->nr_key);
+	return sizeof(*sample) + 8 * ((size_t)sample->nr_user + sample->nr_kernel + sample->nr_fp +
+				      sample->nr_key + sample->nr_script);
 }
 
 bool record_holds_frames(const struct fpl_sample *sample, size_t size)

@@ -35,11 +35,16 @@ static inline const uint64_t *record_rest(const struct fpl_sample *sample)
 	return record_user(sample) + sample->nr_user;
 }
 
+/* The words of script frames behind them, [nr_script]. */
+static inline const uint64_t *record_script(const struct fpl_sample *sample)
+{
+	return record_rest(sample) + sample->nr_kernel + sample->nr_fp + sample->nr_key;
+}
+
 /* The registers of a walk; the stack follows them. */
 static inline const struct fpl_regs *record_regs(const struct fpl_sample *sample)
 {
-	return (const struct fpl_regs *)(record_rest(sample) + sample->nr_kernel + sample->nr_fp +
-					 sample->nr_key);
+	return (const struct fpl_regs *)(record_script(sample) + sample->nr_script);
 }
 
 /* Parts of a snapshot: the hole of its stack, the range of shared bytes, and the others. */

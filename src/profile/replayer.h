@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "bpf/shared.h"
 #include "profile/intake.h"
+#include "profile/scripts.h"
 #include "profile/share.h"
 #include "profile/snapshot.h"
 #include "profile/tracker.h"
@@ -28,6 +29,7 @@ struct replayer_config {
 	size_t nr_objects;
 	const struct pool *pool;
 	struct intakes *intakes;
+	struct scripts *scripts;	/* NULL: script frames are not walked */
 	uint32_t max_depth, root_depth; /* of replay_input */
 	uint8_t unwind;			/* enum fpl_unwind */
 	size_t waiting_max;		/* bytes of snapshots that wait */

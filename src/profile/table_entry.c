@@ -51,6 +51,7 @@ void table_entry_describe(const struct table *table, const struct table_key *key
 		.first_vaddr = table->first_vaddr,
 		.entry_vaddr = table->entry_vaddr,
 		.stats = table->stats,
+		.script = table->script,
 	};
 	memcpy(ret->magic, magic, sizeof(magic));
 	memcpy(ret->compiler, TABLE_COMPILER_DIGEST, sizeof(ret->compiler));
@@ -93,6 +94,7 @@ static int make_table(const struct table_entry_header *header, struct table **re
 		.first_vaddr = header->first_vaddr,
 		.entry_vaddr = header->entry_vaddr,
 		.stats = header->stats,
+		.script = header->script,
 	};
 	if (table_make_room(table))
 		return fpl_fail(err, -ENOMEM, "out of memory");

@@ -28,9 +28,10 @@ struct table_entry_header {
 	uint32_t rules_off, dir_off, nr_pages;
 	uint64_t first_vaddr, entry_vaddr;
 	struct table_stats stats;
+	struct script_facts script;
 	uint8_t digest[TABLE_ENTRY_DIGEST_SIZE]; /* BLAKE2b-128 of all before it and of the image */
 };
-_Static_assert(sizeof(struct table_entry_header) == 256, "a format of the cache's files");
+_Static_assert(sizeof(struct table_entry_header) == 344, "a format of the cache's files");
 
 /* Describe @table under @key, digest included. Cost: reads the image once. */
 void table_entry_describe(const struct table *table, const struct table_key *key,

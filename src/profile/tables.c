@@ -106,6 +106,7 @@ static void publish(struct tables *tables, const struct object *object,
 	slot->current = 0;
 	slot->images[0] = record->images[0];
 	slot->nr_pages = record->nr_pages;
+	slot->script = record->script;
 	slot->first_vaddr = record->first_vaddr;
 	slot->entry_vaddr = record->entry_vaddr;
 	__atomic_store_n(&slot->object, object->id, __ATOMIC_RELEASE);
@@ -406,6 +407,7 @@ static void publish_table(struct tables *tables, struct object *object, const st
 	bool partial = table->stats.synth_left;
 	struct space_extent extent;
 	struct fpl_err err = { 0 };
+	uint32_t script = 0;
 
 	if (place(tables, object, table, &extent, &err)) {
 		refuse(tables, object, table, &err);
@@ -424,12 +426,16 @@ static void publish_table(struct tables *tables, struct object *object, const st
 	object->table.is_replaced = false;
 	object->table.is_late = false;
 	object->table.wait_ns = 0;
+	if (tables->config.scripts)
+		script = scripts_rule(tables->config.scripts, object->id, object->path,
+				      &table->script);
 	object->table.nr_published++;
 	publish(tables, object,
 		&(struct fpl_object){
 			.images = { image_of(table, extent.first,
 					     partial ? FPL_TABLE_PARTIAL : FPL_TABLE_READY) },
 			.nr_pages = table->nr_pages,
+			.script = script,
 			.first_vaddr = table->first_vaddr,
 			.entry_vaddr = table->entry_vaddr });
 	say_table(object, table);

@@ -19,6 +19,7 @@
 #include "profile/catalog.h"
 #include "profile/compiler.h"
 #include "profile/pool.h"
+#include "profile/scripts.h"
 #include "profile/share.h"
 #include "profile/table_writer.h"
 
@@ -37,6 +38,7 @@ struct tables_config {
 	bool synth;		     /* rows are made from code without CFI, too */
 	const struct catalog *catalog;
 	struct fpl_object *slots; /* the map `objects`, mapped */
+	struct scripts *scripts;  /* makes rules for interpreters; NULL: none */
 	pool_chunk_fn make_chunk;
 	void *make_ctx;
 	/* Set object->round = @round for every object that a process maps. */

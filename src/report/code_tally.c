@@ -21,7 +21,7 @@ static void count_stack(const struct profile *profile, const struct profile_stac
 		uint64_t frame = stack->frames[i];
 		struct code_name name;
 
-		if (!frame_is_raw(frame) || frame_is_gap(frame))
+		if (!frame_is_raw(frame) || frame_is_gap(frame) || fpl_frame_is_script(frame))
 			continue;
 		tally->frames += stack->count;
 		if (!profile->code_names ||

@@ -8,6 +8,7 @@
 #include "report/code_tally.h"
 #include "report/problems.h"
 #include "report/report_lines.h"
+#include "report/script_tally.h"
 #include "report/tally.h"
 #include "report/time_books.h"
 #include "report/unnamed_code.h"
@@ -72,6 +73,7 @@ static void write_user_stacks(FILE *to, const struct profile *profile, const str
 	putc('\n', to);
 	marked_write(to, tally->samples_by_origin, tally->user_samples);
 	write_run_time_code(to, profile, tally);
+	script_tally_write(to, profile, tally->frames);
 	if (profile->books.uretprobe_samples)
 		fprintf(to,
 			"  uretprobes   %" PRIu64

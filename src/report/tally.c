@@ -8,6 +8,7 @@
 #include "recording/keys.h"
 #include "recording/must_add.h"
 #include "report/code_tally.h"
+#include "report/script_tally.h"
 #include "report/no_room.h"
 
 /* A command line is kept up to what a heading has room for; all arguments are in argv. */
@@ -310,5 +311,6 @@ void tally_add_numbers(struct recording *to, const struct profile *profile)
 	must_add_number(to, "away_ms", profile->away_ns / 1000000);
 	add_events(to, profile);
 	add_run_time_code(to, profile);
+	script_tally_add(to, profile);
 	add_command(to, profile);
 }

@@ -110,7 +110,8 @@ static int intern_line(struct frame_texts *texts, const struct recording_frame *
 	const char *path = recording_string(recording, function->file);
 	bool is_inlined = idx + 1u < frame->first_line + frame->nr_lines;
 	const char *mark = is_inlined && texts->options.annotate ? "_[i]" : "";
-	bool is_placed = texts->options.lines && *path && line->line;
+	bool is_placed =
+		(texts->options.lines || frame->origin == FPL_ORIGIN_SCRIPT) && *path && line->line;
 	AUTO_FREE char *whole = NULL;
 	int length;
 

@@ -30,6 +30,23 @@ static int take(void *ctx, void *bytes, size_t size)
 	return 0;
 }
 
+static void read_script(struct answer_reader *reader)
+{
+	struct script_names names;
+
+	if (answer_script(reader, &names, NULL))
+		return;
+	for (size_t i = 0; i < names.nr_codes; i++) {
+		const struct script_name *name = &names.codes[i];
+
+		REQUIRE(name->function == SCRIPT_NO_TEXT ||
+			strlen(names.text + name->function) < names.text_size - name->function);
+		REQUIRE(name->file == SCRIPT_NO_TEXT ||
+			strlen(names.text + name->file) < names.text_size - name->file);
+	}
+	script_names_fini(&names);
+}
+
 static void read_facts(struct answer_reader *reader)
 {
 	struct answer_facts facts;
@@ -146,6 +163,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		read_probes(&reader);
 	else if (op == PARSE_EXAMINE && !answer_examination(&reader, &found, NULL))
 		judge_examination(&found);
+	else if (op == PARSE_SCRIPT)
+		read_script(&reader);
 	else if (op == PARSE_PERF_MAP || op == PARSE_JITDUMP)
 		read_code(&reader);
 	else if (op == PARSE_FRAMES && !answer_frames(&reader, head[1], frames, NULL))

@@ -333,6 +333,19 @@ static int ask_code(struct parse_client *client, const struct client_file *file,
 	return code;
 }
 
+static int ask_script(struct parse_client *client, const struct client_file *file,
+		      struct fpl_err *err)
+{
+	struct script_names names;
+	int code = client_script(client, file, &names, err);
+
+	if (!code) {
+		REQUIRE(script_names_check(&names));
+		script_names_fini(&names);
+	}
+	return code;
+}
+
 static int ask_examination(struct parse_client *client, const struct client_file *file,
 			   struct fpl_err *err)
 {
@@ -396,6 +409,8 @@ static int ask(struct parse_client *client, unsigned op, struct client_file *fil
 		return ask_code(client, file, op == PARSE_JITDUMP, err);
 	case PARSE_EXAMINE:
 		return ask_examination(client, file, err);
+	case PARSE_SCRIPT:
+		return ask_script(client, file, err);
 	case PARSE_NAMES_DIGEST:
 		return client_names_digest(client, file, digest, err);
 	default:

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "bpf/arch_x86_64.h"
-#include "bpf/shared.h"
+#include "bpf/shared_script.h"
 
 #define WORLD_ID    7u		      /* object id */
 #define WORLD_SLOT  1u		      /* in objects */
@@ -50,7 +50,8 @@ struct env {
 	uint32_t nr_calls;
 	uint64_t kernel_slot, kernel_regs[ARCH_PT_GENERAL];
 	uint32_t nr_trampoline_asked;
-	uint64_t moved_from, moved_to; /* an instruction, and where it is executed */
+	struct fpl_script_rule script_rules[2]; /* 1: of the object, if it says so */
+	uint64_t moved_from, moved_to;		/* an instruction, and where it is executed */
 };
 
 static inline int env_read(struct env *env, void *dst, uint32_t size, uint64_t addr)
@@ -99,6 +100,11 @@ static inline const struct fpl_object *env_object(struct env *env, uint32_t slot
 static inline const uint8_t *env_chunk(struct env *env, uint32_t chunk_no)
 {
 	return chunk_no == 0 && !env->chunk_missing ? env->chunk : NULL;
+}
+
+static inline struct fpl_script_rule *env_script_rule(struct env *env, uint32_t idx)
+{
+	return idx == 1 ? &env->script_rules[1] : NULL;
 }
 
 static inline uint64_t env_trampoline(struct env *env)

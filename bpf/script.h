@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Script frames: where a native frame is the loop of an interpreter, the interpreter's own frames
+ * are appended to the walk's script words. Which code that is, where it keeps its frame and how one
+ * frame leads to the next are rules, data of bpf/shared.h; no run time is known here.
+ *
+ * The frame of a native frame is in a register, as the walk has it, and passes a check. The chain
+ * behind it leads from script frame to script frame; the one behind the last frame of a native
+ * frame is the first one of the next native frame, and is compared with its register.
+ *
+ * Nothing here is trusted: each chain ends after FPL_SCRIPT_CHAIN_MAX frames, and a walk has no
+ * more than FPL_SCRIPT_FRAMES_MAX. How a chain ends changes nothing about the native frames.
+ */
+#pragma once
+
+#include "bpf/arch_x86_64.h"
+#include "bpf/lookup.h"
+#include "bpf/shared_script.h"
+#include "bpf/walk_read.h"
+
+/* Begin a walk. */
+WALK_INLINE void script_begin(struct fpl_walk *walk)
+{
+	walk->script_window_size = 0;
+	walk->nr_script = 0;
+	walk->nr_script_frames = 0;
+	walk->script_carried = 0;
+	walk->script_last[0] = 0;
+}
+
+/*
+ * Move the script window so that it ends @above bytes behind @addr. Frames lie behind each other, a
+ * caller's below its callee's: one read serves a dozen. It begins at the page's beginning at the
+ * lowest, because the memory below may not be there.
+ */
+WALK_INLINE void script_window(struct env *env, struct fpl_walk *walk, __u64 addr, __u32 above)
+{
+	__u64 page = addr & ~(__u64)(FPL_STACK_PAGE - 1);
+	__u64 end = addr + (above & (FPL_WINDOW_SIZE / 2 - 1));
+	__u64 start = end - FPL_WINDOW_SIZE + 8;
+	__u64 size;
+
+	if (start < page)
+		start = page;
+	size = end - start;
+	LOOKUP_OPAQUE(size);
+	size &= FPL_WINDOW_SIZE - 8;
+	walk->script_window_addr = start;
+	walk->script_window_size = (__u32)size;
+	if (env_read_stack(env, walk->script_window, (__u32)size, start))
+		walk->script_window_size = 0;
+}
+
+/* Read the word at @addr, a multiple of 8, into walk->word: from the window if it is there. Returns
+ * 0, or 1. */
+WALK_INLINE int script_word(struct env *env, struct fpl_walk *walk, __u64 addr)
+{
+	__u64 off = addr - walk->script_window_addr;
+
+	if (off < walk->script_window_size) {
+		walk->word = walk->script_window[(off >> 3) & (FPL_WINDOW_SIZE / 8 - 1)];
+		return 0;
+	}
+	return !walk_is_user(addr) || env_read_stack(env, &walk->word, 8, addr);
+}
+
+/*
+ * Follow @packed, a struct fpl_script_load, from @base: the value is left in walk->word. Returns 0,
+ * or 1 where a word cannot be read.
+ */
+WALK_INLINE int script_follow(struct env *env, struct fpl_walk *walk, __u64 packed, __u64 base)
+{
+	__u32 bits = (__u32)(packed >> 56);
+	__u64 addr = base + (__u64)(__s64)(__s16)packed;
+
+	if (script_word(env, walk, addr & ~7ull))
+		return 1;
+	if ((packed >> 48 & 0xff) > 1) {
+		addr = walk->word + (__u64)(__s64)(__s16)(packed >> 16);
+		if (script_word(env, walk, addr & ~7ull))
+			return 1;
+	}
+	walk->word >>= (addr & 7) * 8;
+	if (bits && bits < 64)
+		walk->word &= (1ull << (bits & 63)) - 1;
+	return 0;
+}
+
+#ifdef __bpf__
+WALK_GLOBAL int script_follow_once(struct fpl_walk *walk, __u64 packed, __u64 base)
+{
+	return walk ? script_follow(0, walk, packed, base) : 1;
+}
+#endif
+
+/* The value that @load leads to from @base, in *ret. Returns 0, or 1 where a word cannot be read.
+ */
+WALK_INLINE int script_load(struct env *env, struct fpl_walk *walk,
+			    const struct fpl_script_load *load, __u64 base, __u64 *ret)
+{
+	__u64 packed = *(const __u64 *)load;
+#ifdef __bpf__
+	int failed = script_follow_once(walk, packed, base);
+#else
+	int failed = script_follow(env, walk, packed, base);
+#endif
+
+	*ret = walk->word;
+	return failed;
+}
+
+/* Does @frame pass the check of @rule? */
+WALK_INLINE int script_is_frame(struct env *env, struct fpl_walk *walk,
+				const struct fpl_script_rule *rule, __u64 frame)
+{
+	__u64 value = 0;
+
+	return walk_is_user(frame) && !(frame & 7) &&
+	       !script_load(env, walk, &rule->check, frame, &value) && value == walk->script_check;
+}
+
+WALK_INLINE void script_add(struct fpl_walk *walk, __u64 word)
+{
+	__u64 idx = walk->nr_script;
+
+	walk->nr_script++;
+	LOOKUP_OPAQUE(idx);
+	if (idx < FPL_SCRIPT_WORDS_MAX)
+		walk->script_words[idx] = word;
+}
+
+/* Words read of a code object, the last of which leads to a text; and of the text. */
+#define SCRIPT_CONTENT_WORDS 9u
+#define SCRIPT_TEXT_WORDS    6u
+
+/*
+ * A code object's words have this besides its address: a hash of the first two of its words from
+ * the rule's first offset on, and of the text that the last of them leads to, from its second one
+ * on. A pointer is no content: memory that was freed is handed out again in the same order.
+ */
+WALK_INLINE int script_read_content(struct env *env, struct fpl_walk *walk, __u64 code,
+				    __u64 packed)
+{
+	__u64 *words = walk->code;
+	__u64 hash, text;
+
+	walk->script_last[0] = code;
+	walk->script_last[1] = 0;
+	if (env_read_stack(env, words, 8 * SCRIPT_CONTENT_WORDS,
+			   code + (__u64)(__s64)(__s16)packed))
+		return 0;
+	text = words[SCRIPT_CONTENT_WORDS - 1] + (__u64)(__s64)(__s16)(packed >> 16);
+	hash = (words[0] ^ words[1] >> 29 ^ words[1] << 35) * 0x9e3779b97f4a7c15ull;
+	if (walk_is_user(text) && !env_read_stack(env, words, 8 * SCRIPT_TEXT_WORDS, text)) {
+#pragma GCC unroll 6
+		for (__u32 i = 0; i < SCRIPT_TEXT_WORDS; i++)
+			hash = (hash ^ hash >> 32 ^ words[i]) * 0xc2b2ae3d27d4eb4full;
+	}
+	walk->script_last[1] = hash;
+	return 0;
+}
+
+#ifdef __bpf__
+WALK_GLOBAL int script_read_content_once(struct fpl_walk *walk, __u64 code, __u64 packed)
+{
+	return walk ? script_read_content(0, walk, code, packed) : 0;
+}
+#endif
+
+WALK_INLINE __u64 script_content(struct env *env, struct fpl_walk *walk,
+				 const struct fpl_script_rule *rule, __u64 code)
+{
+	__u64 packed = *(const __u64 *)&rule->content;
+
+	if (!rule->content.nr)
+		return 0;
+	if (walk->script_last[0] != code) {
+#ifdef __bpf__
+		script_read_content_once(walk, code, packed);
+#else
+		script_read_content(env, walk, code, packed);
+#endif
+	}
+	return walk->script_last[1];
+}
+
+/* Context of the loop over the script frames of a native frame. */
+struct script_chain {
+	struct fpl_walk *walk;
+	struct env *env;
+	const struct fpl_script_rule *rule;
+	__u32 nr;
+};
+
+/* One script frame: append it, go on to the next. */
+static long script_one(__u32 idx, void *arg)
+{
+	struct script_chain *chain = arg;
+	struct fpl_walk *walk = chain->walk;
+	struct env *env = chain->env;
+	const struct fpl_script_rule *rule = chain->rule;
+	__u64 frame = walk->script_frame, code = 0, place = 0, stop = 0, next = 0, content;
+	__u64 off = frame - walk->script_window_addr;
+	int is_last;
+
+	(void)idx;
+	walk->script_end = FPL_SCRIPT_END_FAULT;
+	if (!walk_is_user(frame) || (frame & 7))
+		return 1;
+	if (off >= walk->script_window_size || off + rule->above > walk->script_window_size)
+		script_window(env, walk, frame, rule->above);
+	if (script_load(env, walk, &rule->code, frame, &code) ||
+	    script_load(env, walk, &rule->place, frame, &place))
+		return 1;
+	if (!rule->is_single && (script_load(env, walk, &rule->stop, frame, &stop) ||
+				 script_load(env, walk, &rule->next, frame, &next)))
+		return 1;
+	is_last = rule->is_single || stop == rule->stop_value;
+	if (!is_last || rule->shows_last) {
+		if (!walk_is_user(code))
+			return 1;
+		content = script_content(env, walk, rule, code);
+		place -= code;
+		if (place > FPL_SCRIPT_NO_PLACE)
+			place = FPL_SCRIPT_NO_PLACE;
+		script_add(walk, (code & FPL_SCRIPT_CODE_MASK) | (content >> 48 << 48));
+		script_add(walk, place | (content >> 16 << 32));
+		chain->nr++;
+	}
+	walk->script_frame = next;
+	if (is_last) {
+		walk->script_end = FPL_SCRIPT_END_OUTERMOST;
+		walk->script_carried = next;
+		return 1;
+	}
+	walk->script_end = FPL_SCRIPT_END_DEPTH;
+	return walk->nr_script_frames + chain->nr >= FPL_SCRIPT_FRAMES_MAX ||
+	       walk->nr_script > FPL_SCRIPT_WORDS_MAX - 2;
+}
+
+/* Has as good as every look found a frame there? */
+WALK_INLINE int script_is_sure(__u32 votes, __u32 looked)
+{
+	return votes >= looked - looked / FPL_SCRIPT_VOTES;
+}
+
+/* Context of the loops over the places where the frame may be. */
+struct script_ballot {
+	struct fpl_walk *walk;
+	struct env *env;
+	struct fpl_script_rule *rule;
+	__u64 cfa;
+};
+
+static long script_vote_one(__u32 idx, void *arg)
+{
+	struct script_ballot *ballot = arg;
+	struct fpl_script_rule *rule = ballot->rule;
+	struct fpl_walk *walk = ballot->walk;
+	__u64 reg = ARCH_SAVED_REG(idx);
+	__u32 votes;
+
+	LOOKUP_OPAQUE(reg);
+	reg &= FPL_NR_REGS - 1;
+	if (idx >= FPL_NR_SAVED)
+		return 1;
+	votes = rule->votes[idx];
+	if ((walk->known & WALK_BIT(reg)) &&
+	    script_is_frame(ballot->env, walk, rule, walk->reg[reg])) {
+		if (!rule->settled)
+			rule->votes[idx] = ++votes;
+		if (votes > walk->script_best) {
+			walk->script_best = votes;
+			walk->script_frame = walk->reg[reg];
+		}
+	}
+	if (votes > walk->script_most) {
+		walk->script_most = votes;
+		walk->script_winner = (__u32)reg;
+	}
+	return 0;
+}
+
+/*
+ * See which registers pass the check. While the place is not settled, each of them has a vote, and
+ * the one that nearly always has passed becomes the place. Leaves the best that passes in
+ * walk->script_frame; 0: not one does. Returns 0.
+ */
+WALK_INLINE int script_votes(struct env *env, struct fpl_walk *walk, __u64 idx)
+{
+	struct fpl_script_rule *rule = env_script_rule(env, (__u32)idx);
+	struct script_ballot ballot = { .walk = walk, .env = env, .rule = rule };
+
+	walk->script_frame = 0;
+	walk->script_best = 0;
+	walk->script_most = 0;
+	if (!rule)
+		return 0;
+	env_loop(FPL_NR_SAVED, script_vote_one, &ballot);
+	if (rule->settled)
+		return 0;
+	rule->looked++;
+	if (rule->looked >= FPL_SCRIPT_VOTES && script_is_sure(walk->script_most, rule->looked))
+		rule->settled = walk->script_winner + 1;
+	return 0;
+}
+WALK_ONCE(script_vote, script_votes, 0)
+
+static long script_slot(__u32 idx, void *arg)
+{
+	struct script_ballot *ballot = arg;
+	struct fpl_script_rule *rule = ballot->rule;
+	struct fpl_walk *walk = ballot->walk;
+	__u64 frame;
+
+	/* the return address, and what most functions save */
+	idx += 8;
+	if (idx >= FPL_SCRIPT_SLOTS || 8ull * idx > (__u64)(__s64)rule->cfa_off)
+		return 1;
+	if (env_read_stack(ballot->env, &walk->word, 8, ballot->cfa - 8ull * idx))
+		return 1;
+	frame = walk->word;
+	if (walk_is_user(frame) && script_is_frame(ballot->env, walk, rule, frame))
+		rule->slot_votes[idx]++;
+	if (rule->slot_votes[idx] > walk->script_most) {
+		walk->script_most = rule->slot_votes[idx];
+		walk->script_winner = idx;
+	}
+	return 0;
+}
+
+/*
+ * The words of the native frame vote, too: a variable whose address is taken stays in one, and
+ * holds the frame where the register is borrowed. Returns 0.
+ */
+WALK_INLINE int script_slot_votes(struct env *env, struct fpl_walk *walk, __u64 idx)
+{
+	struct fpl_script_rule *rule = env_script_rule(env, (__u32)idx);
+	struct script_ballot ballot = { .walk = walk, .env = env, .rule = rule };
+
+	if (!rule || rule->cfa_reg >= FPL_NR_REGS)
+		return 0;
+	ballot.cfa = walk->reg[rule->cfa_reg & (FPL_NR_REGS - 1)] + (__u64)(__s64)rule->cfa_off;
+	walk->script_most = 0;
+	env_loop(FPL_SCRIPT_SLOTS, script_slot, &ballot);
+	if (rule->settled && script_is_sure(walk->script_most, rule->looked))
+		rule->slot = walk->script_winner;
+	return 0;
+}
+WALK_ONCE(script_slot_vote, script_slot_votes, 0)
+
+/* The word of the native frame that holds a frame that passes the check, into walk->script_frame.
+ * Returns whether it does. */
+WALK_INLINE int script_by_slot(struct env *env, struct fpl_walk *walk,
+			       const struct fpl_script_rule *rule)
+{
+	__u64 cfa = walk->reg[rule->cfa_reg & (FPL_NR_REGS - 1)] + (__u64)(__s64)rule->cfa_off;
+
+	if (!rule->slot || env_read_stack(env, &walk->word, 8, cfa - 8ull * rule->slot))
+		return 0;
+	walk->script_frame = walk->word;
+	return script_is_frame(env, walk, rule, walk->script_frame);
+}
+
+/* The script frame of the native frame at hand, in walk->script_frame; 0: none. Returns whether two
+ * witnesses differed. */
+WALK_INLINE int script_place(struct env *env, struct fpl_walk *walk, struct fpl_script_rule *rule,
+			     __u64 idx)
+{
+	struct walker walker = { .walk = walk, .env = env };
+	__u32 reg = rule->settled - 1;
+	__u64 carried = walk->script_carried;
+	int known;
+
+	if (!rule->settled) {
+		script_vote(&walker, idx);
+		/* their last look knows whether the register is settled */
+		script_slot_vote(&walker, idx);
+	} else {
+		known = (walk->known & WALK_BIT(reg)) != 0;
+		walk->script_frame = walk->reg[reg & (FPL_NR_REGS - 1)];
+		if (known && walk->script_frame == carried && carried)
+			return 0;
+		/* parts of the loop borrow the register; then the frame is in another one */
+		if ((!known || !script_is_frame(env, walk, rule, walk->script_frame)) &&
+		    !script_by_slot(env, walk, rule))
+			script_vote(&walker, idx);
+	}
+	if (!carried || walk->script_frame == carried)
+		return 0;
+	if (!walk->script_frame && script_is_frame(env, walk, rule, carried))
+		walk->script_frame = carried;
+	return 1;
+}
+
+/* Append the script frames of the native frame appended last, by rule @idx. Returns 0. */
+WALK_INLINE int script_frames(struct env *env, struct fpl_walk *walk, __u64 idx)
+{
+	struct fpl_script_rule *rule = env_script_rule(env, (__u32)idx);
+	struct script_chain chain = { .walk = walk, .env = env, .rule = rule };
+	__u32 most = FPL_SCRIPT_CHAIN_MAX;
+	__u64 head = walk->nr_script;
+	__u64 differ, word;
+
+	/* beyond --max-depth a frame's index is another in the end */
+	if (!rule || walk->is_ring || !walk->nr_frames || head > FPL_SCRIPT_WORDS_MAX - 3)
+		return 0;
+	walk->script_end = FPL_SCRIPT_END_UNKNOWN;
+	differ = script_place(env, walk, rule, idx) ? FPL_SCRIPT_DIFFER : 0;
+	walk->script_carried = 0;
+	walk->nr_script = (__u32)head + 1;
+	if (walk->nr_script_frames >= FPL_SCRIPT_FRAMES_MAX)
+		walk->script_end = FPL_SCRIPT_END_DEPTH;
+	else if (walk->script_frame)
+		env_loop(most, script_one, &chain);
+	walk->nr_script_frames += chain.nr;
+	word = idx << FPL_SCRIPT_RULE_SHIFT |
+	       (__u64)((walk->nr_frames - 1) & 0xffff) << FPL_SCRIPT_INDEX_SHIFT |
+	       (__u64)walk->script_end << FPL_SCRIPT_END_SHIFT | differ | chain.nr;
+	LOOKUP_OPAQUE(head);
+	if (head < FPL_SCRIPT_WORDS_MAX)
+		walk->script_words[head] = word;
+	return 0;
+}
+
+#ifdef __bpf__
+WALK_GLOBAL int script_frames_once(struct fpl_walk *walk, __u64 idx)
+{
+	return walk ? script_frames(0, walk, idx) : 0;
+}
+#endif
+
+/* The native frame at hand has been appended, and its registers are in place. */
+WALK_INLINE void script_chain(struct walker *walker, __u32 idx)
+{
+	struct fpl_walk *walk = walker->walk;
+	__u64 frame = walker->frames[(walk->nr_frames - 1) & (FPL_DEPTH_MAX - 1)];
+	const struct fpl_script_rule *rule = env_script_rule(walker->env, idx);
+
+	if (!rule)
+		return;
+	walk->script_check = walk->pc - (frame & FPL_FRAME_VADDR_MASK) + rule->check_vaddr;
+#ifdef __bpf__
+	script_frames_once(walk, idx);
+#else
+	script_frames(walker->env, walk, idx);
+#endif
+}
+
+/* Is @vaddr of the mapping found last, whose rule is walk->rule, in the loop of an interpreter?
+ * Leaves the rule's number in walk->script_rule. Returns 0. */
+WALK_INLINE int script_search(struct env *env, struct fpl_walk *walk, __u64 vaddr)
+{
+	const struct fpl_object *object = walk->last.slot ? env_object(env, walk->last.slot) : 0;
+	const struct fpl_script_rule *rule;
+	__u32 idx;
+
+	walk->script_rule = 0;
+	if (!object || object->object != walk->last.object)
+		return 0;
+	idx = object->script & (FPL_SCRIPT_RULES_MAX - 1);
+	rule = idx ? env_script_rule(env, idx) : 0;
+	if (!rule || rule->object != walk->last.object || walk->rule.cfa != FPL_CFA_REG ||
+	    (walk->rule.regs & 15u) != rule->cfa_reg || walk->rule.cfa_off != rule->cfa_off)
+		return 0;
+#pragma GCC unroll 4
+	for (__u32 i = 0; i < FPL_SCRIPT_RANGES_MAX; i++) {
+		if (rule->start[i] <= vaddr && vaddr < rule->end[i])
+			walk->script_rule = idx;
+	}
+	return 0;
+}
+WALK_ONCE(script_find, script_search, 0)

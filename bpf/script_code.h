@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Code objects at first sight: what the name of a script function is made of is sent before the
+ * first stack that has it, because the object may be gone a moment later, and another one may be in
+ * its place. Only stacks that are new are looked through: others cost nothing.
+ */
+#pragma once
+
+#include <bpf/bpf_helpers.h>
+
+#include "bpf/env.h"
+#include "bpf/maps.h"
+#include "bpf/script.h"
+
+/* Copy @size bytes, a power of two, from @addr on, or what is left of its page. Returns how many
+ * were read. */
+static __always_inline __u32 script_copy(void *to, __u32 size, __u64 addr)
+{
+	__u32 to_page_end = FPL_STACK_PAGE - (__u32)(addr & (FPL_STACK_PAGE - 1));
+
+	if (!walk_is_user(addr))
+		return 0;
+	if (!bpf_probe_read_user(to, size, (const void *)addr))
+		return size;
+	to_page_end &= size - 1;
+	if (!to_page_end || bpf_probe_read_user(to, to_page_end, (const void *)addr))
+		return 0;
+	return to_page_end;
+}
+
+/* The address at offset @off of the object in @record; 0: it was not read. */
+static __always_inline __u64 script_pointer(const struct fpl_script_code *record, __s16 off)
+{
+	__u64 at = (__u64)off >> 3;
+
+	return at < FPL_SCRIPT_OBJECT_BYTES / 8 ? ((const __u64 *)record->object)[at] : 0;
+}
+
+/* Read the table of lines. Returns how many bytes of it. */
+static __always_inline __u64 script_lines(struct fpl_script_code *record,
+					  const struct fpl_script_rule *rule)
+{
+	__u64 addr = script_pointer(record, rule->piece_off[2]);
+	__u64 few = script_copy(record->lines, FPL_SCRIPT_LINES_FEW, addr);
+	__u64 at = (__u64)rule->lines_size_off >> 3, size;
+
+	if (few < FPL_SCRIPT_LINES_FEW || at >= FPL_SCRIPT_LINES_FEW / 8)
+		return few;
+	size = ((const __u64 *)record->lines)[at] + rule->lines_off;
+	if (size > FPL_SCRIPT_LINES_BYTES - 8)
+		size = FPL_SCRIPT_LINES_BYTES - 8;
+	LOOKUP_OPAQUE(size);
+	size &= FPL_SCRIPT_LINES_BYTES - 1;
+	if (size <= few || bpf_probe_read_user(record->lines, size, (const void *)addr))
+		return few;
+	return size;
+}
+
+/* Send the code object of @word with @content, which rule @idx has led to. Returns 0, or non-zero
+ * where the ring has no room. */
+static __noinline long script_code_send(struct fpl_scratch *s, __u64 word, __u64 content, __u32 idx)
+{
+	struct fpl_script_code *record = &s->script_code;
+	const struct fpl_script_rule *rule = bpf_map_lookup_elem(&script_rules, &idx);
+	__u64 size;
+
+	if (!rule)
+		return 1;
+	__builtin_memset(record->object, 0, sizeof(record->object));
+	record->header.type = FPL_RECORD_SCRIPT_CODE;
+	record->header.time_ns = s->sample.header.time_ns;
+	record->gen = s->sample.gen;
+	record->code = word;
+	record->rule = idx;
+	record->_pad = 0;
+	record->content = (__u32)content;
+	record->_pad2 = 0;
+	record->size[0] = (__u16)script_copy(record->object, FPL_SCRIPT_OBJECT_BYTES,
+					     word & FPL_SCRIPT_CODE_MASK);
+	record->size[1] = (__u16)script_copy(record->text[0], FPL_SCRIPT_TEXT_BYTES,
+					     script_pointer(record, rule->piece_off[0]));
+	record->size[2] = (__u16)script_copy(record->text[1], FPL_SCRIPT_TEXT_BYTES,
+					     script_pointer(record, rule->piece_off[1]));
+	size = script_lines(record, rule);
+	record->nr_lines = (__u32)size;
+	size = sizeof(*record) - sizeof(record->lines) + ((size + 7) & ~7ull);
+	LOOKUP_OPAQUE(size);
+	if (size > sizeof(*record))
+		return 1;
+	record->header.size = (__u32)size;
+	return bpf_ringbuf_output(&ring, record, size, 0);
+}
+
+/* Context of the loop over the script words. */
+struct script_codes_loop {
+	struct fpl_scratch *s;
+	__u32 left; /* words of the chain at hand */
+	__u32 rule;
+};
+
+static long script_code_one(__u32 idx, void *arg)
+{
+	struct script_codes_loop *loop = arg;
+	struct fpl_scratch *s = loop->s;
+	struct script_code_key key = { .gen = s->sample.gen };
+	__u32 one = 1;
+	__u64 word;
+
+	if (idx >= FPL_SCRIPT_WORDS_MAX - 1)
+		return 1;
+	word = s->walk.script_words[idx];
+	if (!loop->left) {
+		loop->left = 2 * (word & 0xffff);
+		loop->rule = word >> FPL_SCRIPT_RULE_SHIFT;
+		return 0;
+	}
+	if (loop->left-- & 1)
+		return 0;
+	key.code = word;
+	key.content = s->walk.script_words[idx + 1] >> 32;
+	if (!bpf_map_lookup_elem(&script_codes, &key) &&
+	    !script_code_send(s, word, key.content, loop->rule))
+		bpf_map_update_elem(&script_codes, &key, &one, BPF_ANY);
+	return 0;
+}
+
+/* Send the code objects of the sample's script frames that were not sent yet. Returns 0. */
+WALK_GLOBAL int script_codes_send(struct fpl_scratch *s)
+{
+	struct script_codes_loop loop = { .s = s };
+
+	if (s)
+		bpf_loop(s->sample.nr_script, script_code_one, &loop, 0);
+	return 0;
+}
+
+/* Put the script words behind the other words of the sample, of which there are @nr. Returns 0. */
+WALK_GLOBAL int script_words_append(struct fpl_scratch *s, __u64 nr)
+{
+	__u64 size;
+
+	LOOKUP_OPAQUE(nr);
+	if (!s || nr > FPL_FRAMES_MAX - FPL_SCRIPT_WORDS_MAX)
+		return 0;
+	size = (__u64)s->sample.nr_script * 8;
+	LOOKUP_OPAQUE(size);
+	if (size <= FPL_SCRIPT_WORDS_MAX * 8)
+		bpf_probe_read_kernel(s->frames + nr, size, s->walk.script_words);
+	return 0;
+}

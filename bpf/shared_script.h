@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Both sides see this of script frames, as bpf/shared.h has the rest: their words in a sample, the
+ * rules of interpreters, code objects in the ring (decisions 0033 to 0035).
+ */
+#pragma once
+
+#include "bpf/shared.h"
+
+/*
+ * How the script frames of one native frame ended: the enum, the texts and the JSON keys. It is
+ * never the stop of a stack. X(name, JSON key, text)
+ */
+#define FPL_SCRIPT_END_LIST(X)                                                           \
+	X(OUTERMOST, outermost, "the first frame of the native one was reached")         \
+	X(DEPTH, script_depth, "more script frames than are kept")                       \
+	X(FAULT, script_fault, "a script frame could not be read, or was none")          \
+	X(UNKNOWN, script_unknown, "no place held a script frame that passed the check") \
+	X(LATE, script_late, "its sample was walked later, by a snapshot of the stack")
+
+#define X(name, key, text) FPL_SCRIPT_END_##name,
+enum fpl_script_end { FPL_SCRIPT_END_LIST(X) FPL_SCRIPT_END_COUNT };
+#undef X
+
+/*
+ * Words of script frames, behind the others of a sample: for each native frame that runs a script a
+ * head, then two words for each of its script frames, the innermost first.
+ *
+ *   head   bits 63..48  rule
+ *          bits 47..32  index of the native frame among those of the user
+ *          bits 31..24  enum fpl_script_end
+ *          bit  23      the place and the frame carried from the callee differed
+ *          bits 15..0   number of script frames
+ *   code   bits 47..0   address of the code object
+ *          bits 63..48  bits 63..48 of its content
+ *   place  bits 31..0   where in that code, counted from the object on; FPL_SCRIPT_NO_PLACE:
+ *                       elsewhere
+ *          bits 63..32  bits 47..16 of its content
+ *
+ * The content is a hash that the rule asks for: another code object at the same address has other
+ * words. A run may have a million at one address, so fewer bits than these 48 would be too few.
+ */
+#define FPL_SCRIPT_NO_PLACE    0xffffffffu
+#define FPL_SCRIPT_RULE_SHIFT  48
+#define FPL_SCRIPT_INDEX_SHIFT 32
+#define FPL_SCRIPT_END_SHIFT   24
+#define FPL_SCRIPT_DIFFER      (1u << 23)
+#define FPL_SCRIPT_CODE_MASK   ((1ull << 48) - 1)
+#define FPL_SCRIPT_CHAIN_MAX   512u  /* script frames of one native frame */
+#define FPL_SCRIPT_FRAMES_MAX  1024u /* of a stack */
+#define FPL_SCRIPT_WORDS_MAX   (2 * FPL_SCRIPT_FRAMES_MAX + 256u) /* 256 heads */
+
+/*
+ * In userspace a stack has its script frames among the native ones, one word each: raw, with these
+ * bits and the number of a struct script_frame. A raw frame of a walk is an address below 2^56.
+ */
+#define FPL_FRAME_SCRIPT      (FPL_FRAME_RAW | 8ull << 56)
+#define FPL_FRAME_SCRIPT_MASK (0xfull << 60 | 0xfull << 56)
+
+static inline __attribute__((__always_inline__)) int fpl_frame_is_script(__u64 frame)
+{
+	return (frame & FPL_FRAME_SCRIPT_MASK) == FPL_FRAME_SCRIPT;
+}
+
+/* A value behind nr loads, each a word at an offset; 0: the rule has none. */
+#define FPL_SCRIPT_LOADS_MAX 3u
+struct fpl_script_load {
+	__s16 off[FPL_SCRIPT_LOADS_MAX];
+	__u8 nr;
+	__u8 bits; /* of the last word, from its lowest one on; 0: all 64 */
+};
+_Static_assert(sizeof(struct fpl_script_load) == 8, "fpl_script_load is map ABI");
+
+/* A code object is copied so: its first bytes, and what pointers in it lead to. */
+#define FPL_SCRIPT_PIECES	3u
+#define FPL_SCRIPT_OBJECT_BYTES 256u
+#define FPL_SCRIPT_TEXT_BYTES	256u
+#define FPL_SCRIPT_LINES_BYTES	8192u
+#define FPL_SCRIPT_LINES_FEW	512u /* most tables of lines have less */
+#define FPL_SCRIPT_RULES_MAX	256u
+#define FPL_SCRIPT_RANGES_MAX	4u
+#define FPL_SCRIPT_SLOTS	64u
+#define FPL_SCRIPT_VOTES	50u /* frames that are looked at before a place is settled */
+
+/*
+ * Value of the array `script_rules`: how the native frames of an interpreter lead to script frames.
+ * Written by userspace before the table of the object is; entry 0 is unused. Code in the ranges
+ * whose row has the body's CFA is the interpreter's loop.
+ */
+struct fpl_script_rule {
+	__u64 start[FPL_SCRIPT_RANGES_MAX], end[FPL_SCRIPT_RANGES_MAX]; /* vaddrs */
+	__u32 object;							/* id */
+	__s32 cfa_off;	   /* of the rows of the body, whose CFA is cfa_reg + that */
+	__u64 check_vaddr; /* in the object: the value of check, at run time */
+	__u64 stop_value;
+	struct fpl_script_load check; /* from the script frame: it is one */
+	struct fpl_script_load code, place, next, stop;
+	struct fpl_script_load content; /* from the code */
+	__u8 shows_last;		/* the frame with the stop value is a script frame, too */
+	__u8 is_single;			/* each native frame has one script frame */
+	__u16 above;			/* bytes of a script frame that loads reach */
+	__s16 piece_off[FPL_SCRIPT_PIECES]; /* in the code object: pointers to pieces */
+	__u16 cfa_reg;
+	__s16 lines_size_off; /* in the last piece, the table of lines: the number of its bytes, */
+	__u16 lines_off;      /* behind so many others */
+	/* written by the kernel side alone: frames looked at, and in how many of them each
+	 * callee-saved register passed the check */
+	__u32 looked, votes[6]; /* [FPL_NR_SAVED] */
+	__u32 settled;		/* the register number that is used + 1; 0: none yet */
+	/* the same of words of the native frame, counted from the CFA down */
+	__u16 slot_votes[FPL_SCRIPT_SLOTS];
+	__u32 slot; /* the word that is used where the register fails; 0: there is no such word */
+	__u32 _pad;
+};
+_Static_assert(sizeof(struct fpl_script_rule) == 192 + 2 * FPL_SCRIPT_SLOTS,
+	       "fpl_script_rule is map ABI");
+
+/* A code object that a stack names for the first time, as it was then. It comes before the stack.
+ * Bytes behind size[] are zeros, but those of lines, which the record ends with. */
+struct fpl_script_code {
+	struct fpl_record_header header;
+	__u64 gen;     /* as in fpl_sample */
+	__u64 code;    /* its word */
+	__u32 content; /* bits 63..32 of the words of its places */
+	__u32 _pad2;
+	__u32 rule;
+	__u32 nr_lines;			       /* bytes of lines */
+	__u16 size[1 + FPL_SCRIPT_PIECES - 1]; /* bytes read of the object and the texts */
+	__u16 _pad;
+	__u8 object[FPL_SCRIPT_OBJECT_BYTES];
+	__u8 text[FPL_SCRIPT_PIECES - 1][FPL_SCRIPT_TEXT_BYTES];
+	__u8 lines[FPL_SCRIPT_LINES_BYTES];
+};
+_Static_assert(sizeof(struct fpl_script_code) == 56 + 768 + FPL_SCRIPT_LINES_BYTES,
+	       "fpl_script_code is ring ABI");

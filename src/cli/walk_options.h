@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The words of options that say how stacks are walked. Each refuses by argp what is no such word.
+ */
+#pragma once
+
+#include <argp.h>
+
+#include "profile/engine.h"
+
+/* --unwind */
+void walk_options_unwind(const char *arg, enum engine_unwind *ret, struct argp_state *state);
+/* --call-graph, as perf has it */
+void walk_options_call_graph(const char *arg, enum engine_unwind *ret, struct argp_state *state);
+/* --script */
+void walk_options_script(const char *arg, enum script_mode *ret, struct argp_state *state);

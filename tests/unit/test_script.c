@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bpf/script.h: chains of script frames behind the native frames of an interpreter. */
+#include "tests/support/walk_scene.h"
+
+#define HEAP	    0x600000000000ull /* script frames, of FRAME_BYTES, from here on */
+#define CODES	    0x610000000000ull /* code objects, of 64 bytes */
+#define TYPE	    0x900u	      /* vaddr: what the check wants */
+#define NR_HEAP	    4096u	      /* words */
+#define FRAME_AT(i) (HEAP + 64ull * (i))
+#define CODE_AT(i)  (CODES + 64ull * (i))
+
+/* A script frame is 64 bytes: code, previous, place, a byte that is 1 in the last one. */
+struct script_scene {
+	struct scene *s;
+	uint64_t heap[NR_HEAP], codes[512];
+};
+
+static const struct fpl_script_rule rule_script = {
+	.start = { 0x2000 },
+	.end = { 0x3000 },
+	.object = WORLD_ID,
+	.cfa_off = 16,
+	.cfa_reg = 7,
+	.check_vaddr = TYPE,
+	.stop_value = 1,
+	.check = { .off = { 0, 8 }, .nr = 2 },
+	.code = { .off = { 0 }, .nr = 1 },
+	.next = { .off = { 8 }, .nr = 1 },
+	.place = { .off = { 16 }, .nr = 1 },
+	.stop = { .off = { 27 }, .nr = 1, .bits = 8 },
+	.shows_last = 1,
+	.above = 32,
+};
+
+static int setup_script(void **state)
+{
+	struct script_scene *t = calloc(1, sizeof(*t));
+	void *scene;
+
+	assert_non_null(t);
+	setup(&scene);
+	t->s = scene;
+	world_memory(&t->s->world, HEAP, t->heap, sizeof(t->heap));
+	world_memory(&t->s->world, CODES, t->codes, sizeof(t->codes));
+	t->s->world.script_rules[1] = rule_script;
+	t->s->world.objects[WORLD_SLOT].script = 1;
+	for (size_t i = 1; i < ARRAY_SIZE(t->codes); i += 8)
+		t->codes[i] = PC(TYPE);
+	*state = t;
+	return 0;
+}
+
+static int teardown_script(void **state)
+{
+	struct script_scene *t = *state;
+	void *scene = t->s;
+
+	teardown(&scene);
+	free(t);
+	return 0;
+}
+
+/* Script frame @i has code @code, is @place behind its beginning; @previous: number of the frame
+ * behind it. */
+static void put_frame(struct script_scene *t, uint32_t i, uint32_t code, uint64_t place,
+		      uint32_t previous, int is_last)
+{
+	uint64_t *words = t->heap + 8 * i;
+
+	words[0] = CODE_AT(code);
+	words[1] = FRAME_AT(previous);
+	words[2] = CODE_AT(code) + place;
+	words[3] = is_last ? 1ull << 24 : 0;
+}
+
+/* Two native frames of the interpreter, called by the outermost one. @rbx: of the inner one;
+ * @outer: what it saved for the outer one. Returns the walk. */
+static const struct fpl_walk *walk_two(struct script_scene *t, uint64_t rbx, uint64_t outer)
+{
+	struct scene *s = t->s;
+	struct walker walker = {
+		.walk = &s->walk, .frames = s->frames, .env = &s->world, .memory = &s->memory
+	};
+
+	/* rule_frame saves rbp, two words below the CFA: so the frame is in rbp here */
+	s->words[0] = outer;
+	s->words[1] = PC(0x2100);
+	s->words[2] = 0;
+	s->words[3] = PC(0x4100);
+	s->walk.reg[ARCH_FP] = rbx;
+	s->walk.reg[7] = AT(0);
+	s->walk.known = 1u << ARCH_FP | 1u << 7;
+	s->walk.pc = PC(0x2050);
+	s->walk.exact = 1;
+	s->walk.nr_frames = 0;
+	s->walk.elided = 0;
+	s->walk.nr = s->world.nr_mappings;
+	walk_run(&walker);
+	assert_int_equal(s->walk.stop, FPL_STOP_OUTERMOST);
+	assert_int_equal(s->walk.nr_frames, 3);
+	return &s->walk;
+}
+
+#define HEAD(index, end, nr)                                                           \
+	(1ull << FPL_SCRIPT_RULE_SHIFT | (uint64_t)(index) << FPL_SCRIPT_INDEX_SHIFT | \
+	 (uint64_t)(end) << FPL_SCRIPT_END_SHIFT | (nr))
+
+static void check_words(const struct fpl_walk *walk, const uint64_t *want, size_t nr)
+{
+	assert_int_equal(walk->nr_script, nr);
+	for (size_t i = 0; i < nr; i++) {
+		if (walk->script_words[i] != want[i])
+			fail_msg("word %zu is %#llx, wanted %#llx", i,
+				 (unsigned long long)walk->script_words[i],
+				 (unsigned long long)want[i]);
+	}
+}
+
+static void each_native_frame_has_the_script_frames_up_to_its_first(void **state)
+{
+	struct script_scene *t = *state;
+	const uint64_t want[] = {
+		HEAD(0, FPL_SCRIPT_END_OUTERMOST, 2), CODE_AT(1), 11, CODE_AT(2), 12,
+		HEAD(1, FPL_SCRIPT_END_OUTERMOST, 1), CODE_AT(3), 13,
+	};
+
+	put_frame(t, 10, 1, 11, 9, 0);
+	put_frame(t, 9, 2, 12, 8, 1);
+	put_frame(t, 8, 3, 13, 0, 1);
+	/* the second time from the frames remembered */
+	for (int i = 0; i < 2; i++)
+		check_words(walk_two(t, FRAME_AT(10), FRAME_AT(8)), want, ARRAY_SIZE(want));
+}
+
+static void last_frame_may_be_none_of_the_script(void **state)
+{
+	struct script_scene *t = *state;
+	const uint64_t want[] = {
+		HEAD(0, FPL_SCRIPT_END_OUTERMOST, 1),
+		CODE_AT(1),
+		11,
+		HEAD(1, FPL_SCRIPT_END_OUTERMOST, 0),
+	};
+
+	t->s->world.script_rules[1].shows_last = 0;
+	put_frame(t, 10, 1, 11, 9, 0);
+	put_frame(t, 9, 2, 12, 8, 1);
+	put_frame(t, 8, 3, 13, 0, 1);
+	check_words(walk_two(t, FRAME_AT(10), FRAME_AT(8)), want, ARRAY_SIZE(want));
+}
+
+static void register_that_fails_the_check_gives_way_to_the_frame_carried(void **state)
+{
+	struct script_scene *t = *state;
+	const uint64_t want[] = {
+		HEAD(0, FPL_SCRIPT_END_OUTERMOST, 1),
+		CODE_AT(1),
+		11,
+		HEAD(1, FPL_SCRIPT_END_OUTERMOST, 1) | FPL_SCRIPT_DIFFER,
+		CODE_AT(3),
+		13,
+	};
+
+	put_frame(t, 10, 1, 11, 8, 1);
+	put_frame(t, 8, 3, 13, 0, 1);
+	check_words(walk_two(t, FRAME_AT(10), 0x1234567890), want, ARRAY_SIZE(want));
+}
+
+static void place_without_a_frame_is_unknown(void **state)
+{
+	struct script_scene *t = *state;
+	const uint64_t want[] = { HEAD(0, FPL_SCRIPT_END_UNKNOWN, 0),
+				  HEAD(1, FPL_SCRIPT_END_OUTERMOST, 1), CODE_AT(3), 13 };
+
+	t->codes[8 * 1 + 1] = PC(TYPE + 8); /* of another type */
+	put_frame(t, 10, 1, 11, 8, 1);
+	put_frame(t, 8, 3, 13, 0, 1);
+	check_words(walk_two(t, FRAME_AT(10), FRAME_AT(8)), want, ARRAY_SIZE(want));
+}
+
+static void chain_in_a_circle_ends(void **state)
+{
+	struct script_scene *t = *state;
+	const struct fpl_walk *walk;
+
+	put_frame(t, 10, 1, 11, 9, 0);
+	put_frame(t, 9, 2, 12, 10, 0);
+	walk = walk_two(t, FRAME_AT(10), FRAME_AT(10));
+	assert_int_equal(walk->script_words[0],
+			 HEAD(0, FPL_SCRIPT_END_DEPTH, FPL_SCRIPT_CHAIN_MAX));
+	assert_int_equal(walk->nr_script_frames, FPL_SCRIPT_FRAMES_MAX);
+	assert_int_equal(walk->nr_script, 2 + 2 * FPL_SCRIPT_FRAMES_MAX);
+}
+
+static void words_end_at_their_bound(void **state)
+{
+	enum { NATIVE = 500 };
+	struct script_scene *t = *state;
+	struct scene *s = t->s;
+	struct walker walker = {
+		.walk = &s->walk, .frames = s->frames, .env = &s->world, .memory = &s->memory
+	};
+	uint32_t last = 0;
+
+	put_frame(t, 10, 1, 11, 9, 0);
+	put_frame(t, 9, 2, 12, 10, 1);
+	for (size_t i = 0; i < NATIVE; i++) {
+		s->words[2 * i] = FRAME_AT(10);
+		s->words[2 * i + 1] = i < NATIVE - 1 ? PC(0x2100) : PC(0x4100);
+	}
+	s->walk.reg[ARCH_FP] = FRAME_AT(10);
+	s->walk.max_depth = 2 * NATIVE;
+	s->walk.pc = PC(0x2050);
+	s->walk.exact = 1;
+	s->walk.nr = s->world.nr_mappings;
+	walk_run(&walker);
+	assert_int_equal(s->walk.nr_frames, NATIVE + 1);
+	/* heads of five words, as many as there is room for, and one that is cut */
+	assert_in_range(s->walk.nr_script, FPL_SCRIPT_WORDS_MAX - 4, FPL_SCRIPT_WORDS_MAX);
+	for (uint32_t at = 0; at < s->walk.nr_script;
+	     at += 1 + 2 * (uint32_t)(s->walk.script_words[at] & 0xffff))
+		last = at;
+	assert_int_equal(s->walk.script_words[last], HEAD(last / 5, FPL_SCRIPT_END_DEPTH, 1));
+}
+
+static void chain_that_leaves_memory_is_a_fault(void **state)
+{
+	struct script_scene *t = *state;
+	static const uint64_t bad[] = { 0,     4,	 0xffffffff81000000ull,
+					~0ull, HEAP + 3, 0x630000000000ull };
+
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		put_frame(t, 10, 1, 11, 9, 0);
+		t->heap[8 * 10 + 1] = bad[i];
+		assert_int_equal(walk_two(t, FRAME_AT(10), 0)->script_words[0],
+				 HEAD(0, FPL_SCRIPT_END_FAULT, 1));
+	}
+}
+
+static void register_is_settled_by_votes(void **state)
+{
+	struct script_scene *t = *state;
+	const struct fpl_script_rule *rule = &t->s->world.script_rules[1];
+
+	put_frame(t, 10, 1, 11, 8, 1);
+	put_frame(t, 8, 3, 13, 0, 1);
+	for (uint32_t i = 0; i < FPL_SCRIPT_VOTES / 2; i++) {
+		assert_int_equal(rule->settled, 0);
+		walk_two(t, FRAME_AT(10), FRAME_AT(8));
+	}
+	assert_int_equal(rule->settled, ARCH_FP + 1);
+	assert_int_equal(rule->looked, FPL_SCRIPT_VOTES);
+	assert_int_equal(rule->votes[1], FPL_SCRIPT_VOTES);
+	walk_two(t, FRAME_AT(10), FRAME_AT(8));
+	assert_int_equal(rule->looked, FPL_SCRIPT_VOTES);
+}
+
+static void register_that_often_fails_is_not_settled(void **state)
+{
+	struct script_scene *t = *state;
+	const struct fpl_script_rule *rule = &t->s->world.script_rules[1];
+
+	put_frame(t, 10, 1, 11, 8, 1);
+	put_frame(t, 8, 3, 13, 0, 1);
+	for (uint32_t i = 0; i < 2 * FPL_SCRIPT_VOTES; i++)
+		walk_two(t, FRAME_AT(10), i % 8 ? FRAME_AT(8) : 0);
+	assert_int_equal(rule->settled, 0);
+}
+
+static void other_content_is_another_word(void **state)
+{
+	struct script_scene *t = *state;
+	uint64_t words[3], places[3];
+
+	t->s->world.script_rules[1].content = (struct fpl_script_load){ .off = { 0, 0 }, .nr = 2 };
+	t->codes[8 * 2] = CODES + 8 * 200; /* the text: behind 8 words */
+	put_frame(t, 10, 1, 11, 8, 1);
+	put_frame(t, 8, 3, 13, 0, 1);
+	for (uint64_t i = 0; i < 3; i++) {
+		t->codes[204] = i / 2;
+		const struct fpl_walk *walk = walk_two(t, FRAME_AT(10), FRAME_AT(8));
+
+		words[i] = walk->script_words[1];
+		places[i] = walk->script_words[2];
+		assert_int_equal(words[i] & FPL_SCRIPT_CODE_MASK, CODE_AT(1));
+		assert_int_equal(places[i] & UINT32_MAX, 11);
+	}
+	assert_int_equal(words[0], words[1]);
+	assert_int_equal(places[0], places[1]);
+	assert_int_not_equal(words[1], words[2]);
+	assert_int_not_equal(places[1], places[2]);
+}
+
+static void row_of_a_prologue_has_no_script_frame(void **state)
+{
+	struct script_scene *t = *state;
+
+	t->s->world.script_rules[1].cfa_off = 24;
+	put_frame(t, 10, 1, 11, 8, 1);
+	assert_int_equal(walk_two(t, FRAME_AT(10), FRAME_AT(10))->nr_script, 0);
+}
+
+int main(void)
+{
+	(void)check_walk;
+#define T(test) cmocka_unit_test_setup_teardown(test, setup_script, teardown_script)
+	const struct CMUnitTest tests[] = {
+		T(each_native_frame_has_the_script_frames_up_to_its_first),
+		T(last_frame_may_be_none_of_the_script),
+		T(register_that_fails_the_check_gives_way_to_the_frame_carried),
+		T(place_without_a_frame_is_unknown),
+		T(chain_in_a_circle_ends),
+		T(words_end_at_their_bound),
+		T(chain_that_leaves_memory_is_a_fault),
+		T(register_is_settled_by_votes),
+		T(register_that_often_fails_is_not_settled),
+		T(other_content_is_another_word),
+		T(row_of_a_prologue_has_no_script_frame),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
