@@ -6,13 +6,18 @@
 
 #include "doctor/judge.h"
 
-void language_judge(const struct language *language, pid_t pid, bool is_named, struct check *check)
+void language_judge(const struct language *language, pid_t pid, bool is_named, bool is_shown,
+		    struct check *check)
 {
 	char own[LANGUAGE_NAME_MAX], other[LANGUAGE_NAME_MAX];
 	const char *name = language_name(language, own, sizeof(own));
 	const char *first = language_first(language, other, sizeof(other));
 	const char *way = language_way(language), *number;
 
+	if (is_shown) {
+		check_ok(check, "%s: stacks show its functions, with file and line", name);
+		return;
+	}
 	if (is_named) {
 		check_ok(check, "%s: the perf map or jitdump it writes names its functions", name);
 		return;

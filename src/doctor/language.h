@@ -9,7 +9,9 @@
 #include "view/languages.h"
 
 /*
- * Judge whether the functions of @language have names: @is_named where process @pid writes a perf
- * map or jitdump that may be read; else the fix is what its version can be told.
+ * Judge whether the functions of @language have names: @is_shown where stacks have script frames of
+ * it; @is_named where process @pid writes a perf map or jitdump that may be read; else the fix is
+ * what its version can be told.
  */
-void language_judge(const struct language *language, pid_t pid, bool is_named, struct check *check);
+void language_judge(const struct language *language, pid_t pid, bool is_named, bool is_shown,
+		    struct check *check);

@@ -88,6 +88,22 @@ static void judge_rights(const struct host *host, struct check *check)
 	check_fix(check, "run as root; `%s doctor' lists alternatives", host->self_path);
 }
 
+/* Is a file of @language an interpreter whose scripts' functions can be shown? */
+static bool has_script_frames(const struct process_report *report, const struct language *language)
+{
+	for (size_t i = 0; i < report->nr; i++) {
+		struct language own[LANGUAGES_MAX];
+		size_t nr = 0;
+
+		if (!report->objects[i].found.has_script_frames)
+			continue;
+		languages_add(own, &nr, report->objects[i].path);
+		if (nr && own[0].row == language->row)
+			return true;
+	}
+	return false;
+}
+
 /* Judge the languages of the process, one check each. Returns their number. */
 static size_t judge_languages(const struct process_report *report, struct check *ret)
 {
@@ -99,8 +115,10 @@ static size_t judge_languages(const struct process_report *report, struct check 
 	for (size_t i = 0; i < report->nr_refused; i++)
 		languages_add(languages, &nr, report->refused[i].path);
 	for (size_t i = 0; i < nr; i++) {
+		bool is_shown = has_script_frames(report, &languages[i]);
+
 		ret[i] = (struct check){ .subject = "language" };
-		language_judge(&languages[i], report->pid, report->names_code, &ret[i]);
+		language_judge(&languages[i], report->pid, report->names_code, is_shown, &ret[i]);
 	}
 	return nr;
 }

@@ -9,7 +9,9 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "obj/mini_debug.h"
+#include "script/cpython.h"
 #include "symbolize/symtab_read.h"
+#include "unwind/script_find.h"
 
 /* Everything that is open while a file is examined. */
 struct open_parts {
@@ -85,6 +87,15 @@ static void say_problem(struct examination *ret, const struct elf_file *elf,
 	snprintf(ret->problem, sizeof(ret->problem), "%s", msg);
 }
 
+/* Is it an interpreter of a version that is known? */
+static bool has_script_frames(const struct open_parts *parts, const struct table *table)
+{
+	struct script_facts facts;
+
+	script_facts_find(parts->elf, parts->debug, table, &facts);
+	return cpython_layout(&facts) != NULL;
+}
+
 static int read_table(const struct open_parts *parts, struct examination *ret)
 {
 	CLEANUP(table_cleanup) struct table *table = NULL;
@@ -94,10 +105,12 @@ static int read_table(const struct open_parts *parts, struct examination *ret)
 	if (code == -ENOMEM)
 		return code;
 	ret->has_table = code == 0;
-	if (code == 0)
+	if (code == 0) {
 		ret->stats = table->stats;
-	else
+		ret->has_script_frames = has_script_frames(parts, table);
+	} else {
 		say_problem(ret, parts->elf, &err);
+	}
 	if (code && code != -ENODATA)
 		return 0; /* what cannot be decoded cannot be measured */
 	code = coverage_measure(parts->elf, parts->debug, parts->tab, &ret->coverage, &err);
@@ -139,6 +152,7 @@ static bool bools_are_sound(const struct examination *examination)
 		offsetof(struct examination, has_debug_symtab),
 		offsetof(struct examination, has_debug_info),
 		offsetof(struct examination, debug_has_info),
+		offsetof(struct examination, has_script_frames),
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(offsets); i++) {

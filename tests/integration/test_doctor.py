@@ -11,6 +11,7 @@ import shutil
 import signal
 import struct
 import subprocess
+import sys
 
 from fpless_run import TIMEOUT_S
 from parser_processes import NO_CAPABILITIES, readers, status
@@ -252,6 +253,16 @@ class ProcessesAreReported(DoctorCase):
         write(names, "1000 10 py::f\n")
         language = self.report(process.pid)["by"]["language"]
         self.assertEqual(language["verdict"], "ok", language)
+
+    def test_python_of_a_known_version_needs_nothing(self):
+        """By what it exports: fpless shows functions of CPython 3.11 to 3.13."""
+        if not (3, 11) <= sys.version_info[:2] <= (3, 13):
+            self.skipTest("another version of Python")
+        process = self.start(sys.executable, "-c", "while True: pass")
+        wait_until_it_runs(process.pid, os.path.realpath(sys.executable))
+        language = self.report(process.pid)["by"]["language"]
+        self.assertEqual(language["verdict"], "ok", language)
+        self.assertIn("stacks show its functions, with file and line", language["fact"])
 
     def test_files_are_read_by_workers_and_one_that_dies_costs_one_file(self):
         slow = slow_file(self.path("slow.so"), 4 * STEPS)

@@ -414,6 +414,30 @@ static void processes_have_their_remarks(void **state)
 	assert_string_equal(remarks[nr - 1].subject, "language");
 }
 
+static void functions_of_scripts_are_shown_where_the_interpreter_is_known(void **state)
+{
+	struct object_report objects[] = { { .path = "/usr/bin/python3.12" },
+					   { .path = "/lib/x" } };
+	struct refused_object refused[] = { { .path = "/usr/bin/perl" } };
+	const struct process_report report = { .objects = objects,
+					       .nr = ARRAY_SIZE(objects),
+					       .refused = refused,
+					       .nr_refused = ARRAY_SIZE(refused) };
+	struct check remarks[PROCESS_REMARKS_MAX];
+	size_t nr;
+
+	(void)state;
+	for (int is_known = 0; is_known < 2; is_known++) {
+		objects[0].found.has_script_frames = is_known;
+		nr = process_remarks(&report, &(struct host){ .has_caps = true, .caps = ~0ull },
+				     remarks);
+		assert_int_equal(remarks[nr - 2].verdict, is_known ? CHECK_OK : CHECK_WARN);
+		assert_int_equal(!strstr(remarks[nr - 2].fact, "stacks show its functions"),
+				 !is_known);
+		assert_null(strstr(remarks[nr - 1].fact, "stacks show its functions"));
+	}
+}
+
 /* Judge the languages of files. Returns their number. */
 static size_t judge_languages(const char *const *paths, bool is_named, struct check *ret)
 {
@@ -424,7 +448,7 @@ static size_t judge_languages(const char *const *paths, bool is_named, struct ch
 		languages_add(list, &nr, paths[i]);
 	for (size_t i = 0; i < nr; i++) {
 		ret[i] = (struct check){ .subject = "language" };
-		language_judge(&list[i], 42, is_named, &ret[i]);
+		language_judge(&list[i], 42, is_named, false, &ret[i]);
 	}
 	return nr;
 }
@@ -509,6 +533,7 @@ int main(void)
 		cmocka_unit_test(the_trial_has_the_last_word),
 		cmocka_unit_test(known_bugs_are_found_by_branch),
 		cmocka_unit_test(processes_have_their_remarks),
+		cmocka_unit_test(functions_of_scripts_are_shown_where_the_interpreter_is_known),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
