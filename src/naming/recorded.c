@@ -172,7 +172,8 @@ static int add_with_lines(struct recorder *recorder, uint64_t pc, struct recordi
 	return err ? err : recording_add_frame(recorder->recording, frame, lines, ret);
 }
 
-/* A script frame has no address: its function, its file and its line are all there is. */
+/* A script frame has no address: its function, its file and its line are all there is. Its object
+ * is the language, in brackets, as the kernel's is. */
 static int add_script(struct recorder *recorder, uint64_t pc, uint32_t *ret)
 {
 	const struct scripts *scripts = recorder->names->profile->scripts;
@@ -184,16 +185,23 @@ static int add_script(struct recorder *recorder, uint64_t pc, uint32_t *ret)
 		.nr_lines = 1,
 	};
 	struct symbol_line line = { .name = "[script]" };
+	struct recording_object object = { 0 };
 	struct recording_line added;
 	struct script_frame script;
+	char path[32];
 	int err;
 
-	if (scripts && scripts_frame(scripts, pc, &script))
+	if (scripts_frame(scripts, pc, &script))
 		line = (struct symbol_line){ .name = script.function,
 					     .file = script.file,
 					     .line = script.line,
 					     .start_line = script.first_line };
-	err = add_line(recorder, &line, &added);
+	snprintf(path, sizeof(path), "[%s]", script.language);
+	err = recording_add_text(recorder->recording, path, &object.path);
+	if (!err)
+		err = recording_add_object(recorder->recording, &object, &frame.object);
+	if (!err)
+		err = add_line(recorder, &line, &added);
 	return err ? err : recording_add_frame(recorder->recording, &frame, &added, ret);
 }
 

@@ -104,9 +104,14 @@ static void add_code(struct svg_page *page, const struct svg_seen *seen)
 	static const struct svg_paint kernel = { .name = "fpless",
 						 .object = "",
 						 .kind = FUNCTION_KERNEL };
+	static const struct svg_paint script = {
+		.name = "fpless", .object = "", .kind = FUNCTION_USER, .origin = FPL_ORIGIN_SCRIPT
+	};
 
 	if (seen->user)
 		add(page, &user, "user code");
+	if (seen->origins[FPL_ORIGIN_SCRIPT])
+		add(page, &script, "script");
 	if (seen->kernel)
 		add(page, &kernel, "kernel code");
 }

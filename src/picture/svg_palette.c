@@ -3,6 +3,8 @@
 
 #include <stdint.h>
 
+#include "base/cleanup.h"
+
 /* How many shades a name can have, and an object. */
 enum { NR_SHADES = 16, NR_OBJECTS = 32 };
 
@@ -16,10 +18,12 @@ struct shades {
 static const struct shades hot[] = {
 	{ 'h', NR_SHADES, 2, 50, 88, 64, 30 },
 	{ 'k', NR_SHADES, 318, 24, 52, 76, 32 },
+	{ 's', NR_SHADES, 88, 56, 52, 70, 28 },
 };
 static const struct shades cold[] = {
 	{ 'h', NR_SHADES, 188, 46, 68, 70, 30 },
 	{ 'k', NR_SHADES, 140, 36, 42, 70, 27 },
+	{ 's', NR_SHADES, 60, 40, 52, 70, 28 },
 };
 static const struct shades off_cpu[] = {
 	{ 'b', NR_SHADES, 188, 46, 68, 70, 30 },
@@ -54,12 +58,17 @@ static void put_shades(FILE *to, const struct shades *shades, bool dark)
 	}
 }
 
+static void put_list(FILE *to, const struct shades *list, size_t nr, bool dark)
+{
+	for (size_t i = 0; i < nr; i++)
+		put_shades(to, &list[i], dark);
+}
+
 static void put_all(FILE *to, const struct picture_options *options, bool dark)
 {
 	switch (options->colors) {
 	case PICTURE_COLORS_COLD:
-		put_shades(to, &cold[0], dark);
-		put_shades(to, &cold[1], dark);
+		put_list(to, cold, ARRAY_SIZE(cold), dark);
 		break;
 	case PICTURE_COLORS_OBJECT:
 		put_shades(to, &objects[0], dark);
@@ -70,8 +79,7 @@ static void put_all(FILE *to, const struct picture_options *options, bool dark)
 				dark ? origins[i].dark : origins[i].light);
 		break;
 	default:
-		put_shades(to, &hot[0], dark);
-		put_shades(to, &hot[1], dark);
+		put_list(to, hot, ARRAY_SIZE(hot), dark);
 	}
 }
 
@@ -88,8 +96,7 @@ void svg_palette_put_state_css(FILE *to, const struct picture_options *options)
 	svg_palette_put_css(to, options);
 	for (unsigned dark = 0; dark < 2; dark++) {
 		fputs(dark ? "@media (prefers-color-scheme: dark) {\n" : "", to);
-		put_shades(to, &off_cpu[0], dark);
-		put_shades(to, &off_cpu[1], dark);
+		put_list(to, off_cpu, ARRAY_SIZE(off_cpu), dark);
 		fputs(dark ? "}\n" : "", to);
 	}
 }
@@ -102,6 +109,18 @@ static uint32_t hash_text(const char *text)
 	for (; *text; text++)
 		hash = (hash ^ (unsigned char)*text) * 16777619u;
 	return hash ^ hash >> 15;
+}
+
+/* The letter of the shades for its kind of code. */
+static char letter_of(const struct svg_paint *paint)
+{
+	bool kernel = paint->kind == FUNCTION_KERNEL;
+
+	if (paint->off_cpu)
+		return kernel ? 'd' : 'b';
+	if (kernel)
+		return 'k';
+	return paint->origin == FPL_ORIGIN_SCRIPT ? 's' : 'h';
 }
 
 static void put_color(const struct picture_options *options, const struct svg_paint *paint,
@@ -121,11 +140,7 @@ static void put_color(const struct picture_options *options, const struct svg_pa
 			 : paint->origin < FPL_ORIGIN_COUNT ? paint->origin
 							    : FPL_ORIGIN_COUNT + 1u);
 	else
-		snprintf(buf, size, "%c%u",
-			 paint->off_cpu ? kernel ? 'd' : 'b'
-			 : kernel	? 'k'
-					: 'h',
-			 hash_text(paint->name) % NR_SHADES);
+		snprintf(buf, size, "%c%u", letter_of(paint), hash_text(paint->name) % NR_SHADES);
 }
 
 const char *svg_palette_class(const struct picture_options *options, const struct svg_paint *paint,

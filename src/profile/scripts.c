@@ -469,7 +469,7 @@ bool scripts_frame(const struct scripts *scripts, uint64_t frame, struct script_
 {
 	uint64_t at = frame & 0xffffffff;
 
-	*ret = (struct script_frame){ .function = "", .file = "" };
+	*ret = (struct script_frame){ .function = "", .file = "", .language = "python" };
 	if (!scripts || !fpl_frame_is_script(frame) || at >= scripts->frames.nr)
 		return false;
 
@@ -481,6 +481,7 @@ bool scripts_frame(const struct scripts *scripts, uint64_t frame, struct script_
 	*ret = (struct script_frame){
 		.function = text_at(scripts, code->function),
 		.file = text_at(scripts, code->file),
+		.language = ret->language,
 		.line = known->line,
 		.first_line = code->first_line,
 	};

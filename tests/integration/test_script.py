@@ -113,7 +113,8 @@ class Script(RootCase):
         self.assertLessEqual(max(depths), 1024)
 
     def test_text_has_file_and_line(self):
-        run, _stacks = self.frames(code="import json\n" + DEEP % 5)
+        run, stacks = self.frames(code="import json\n" + DEEP % 5)
+        self.assertEqual({frame["object"] for stack in stacks for frame in stack if frame.get("origin") == "script"}, {"[python]"})
         with open(run.folded_path, encoding="utf-8") as file:
             self.assertRegex(file.read(), r";down \(<string>:\d+\);")
 

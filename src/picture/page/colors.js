@@ -14,7 +14,8 @@ const HUES = [250, 150, 310, 195, 110, 20, 280, 85, 225, 130, 340, 170];
 const KERNEL_HUE = 55;
 // An object with more than this of all frames has a colour that tells nothing.
 const ONE_OBJECT = 0.8;
-const FOUND_HUES = [150, 245, 40, 310]; // cfi, cfi_user, fp, synth
+const FOUND_HUES = [150, 245, 40, 310, 100]; // cfi, cfi_user, fp, synth, script
+const ORIGINS = 31; // the bits of all of them
 
 // Compilers put these behind names of languages that have no dots in theirs.
 const VARIANT = /\.(?:constprop|isra|part|cold|lto_priv|llvm|clone)\b.*$/;
@@ -122,20 +123,20 @@ class Colors {
 			return this.shade(0.11, 25 + 70 * vary, light);
 		}
 		if (this.mode === "found") {
-			if (kind === KIND_KERNEL || !(found & 15))
+			if (kind === KIND_KERNEL || !(found & ORIGINS))
 				return this.shade(0.01, 260, vary);
 			// of several, the one to be trusted least
-			return this.shade(found & 12 ? 0.13 : 0.07, FOUND_HUES[31 - Math.clz32(found & 15)], vary);
+			return this.shade(found & FOUND_GUESSED ? 0.13 : 0.07, FOUND_HUES[31 - Math.clz32(found & ORIGINS)], vary);
 		}
 		if (kind === KIND_KERNEL)
 			return this.shade(0.10, KERNEL_HUE, vary);
 		if (this.mode === "kind")
-			return found & FOUND_INLINED ? this.shade(0.07, 150, vary) : this.shade(0.08, 250, vary);
+			return found & FOUND_SCRIPT ? this.shade(0.08, 110, vary) : found & FOUND_INLINED ? this.shade(0.07, 150, vary) : this.shade(0.08, 250, vary);
 		return this.thingShade(this.thingOf(fn), vary);
 	}
 
 	of(fn, found) {
-		const key = fn * 64 + (found & 63);
+		const key = fn * 128 + (found & 127);
 		let color = this.cache.get(key);
 		if (color === undefined)
 			this.cache.set(key, color = this.make(fn, found));
@@ -150,10 +151,10 @@ class Colors {
 		if (this.mode === "state")
 			return [[this.shade(0.11, 60, 0.5), "on a CPU"], [this.shade(0.09, 245, 0.5), "not on a CPU"], [this.shade(0.09, 195, 0.5), "there, in the kernel"]];
 		if (this.mode === "kind")
-			return [[this.shade(0.08, 250, 0.5), "called"], [this.shade(0.07, 150, 0.5), "inlined"],
+			return [[this.shade(0.08, 250, 0.5), "called"], [this.shade(0.07, 150, 0.5), "inlined"], [this.shade(0.08, 110, 0.5), "script"],
 				[this.shade(0.10, KERNEL_HUE, 0.5), "kernel"], [this.shade(0.012, 260, 0.5), "task"]];
 		if (this.mode === "found")
-			return model.keys.origins.map(([, text], i) => [this.shade(i > 1 ? 0.13 : 0.07, FOUND_HUES[i], 0.5), text]);
+			return model.keys.origins.map(([, text], i) => [this.shade(FOUND_GUESSED & 1 << i ? 0.13 : 0.07, FOUND_HUES[i], 0.5), text]);
 		// the objects, or packages, that hold most of what ran
 		const weights = new Map();
 		const self = new Float64Array(model.nrFunctions);

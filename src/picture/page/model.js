@@ -2,8 +2,10 @@
 // The profile as the page has it: trees of nodes in arrays, in pre-order, and what to weigh them by.
 
 const KIND_LABEL = 0, KIND_KERNEL = 2;
-const FOUND_INLINED = 16; // beside the bits of the origins
-const OFF_CPU = 32; // there, too: the thread had no CPU (Model.markStates)
+const FOUND_SCRIPT = 16; // an origin
+const FOUND_GUESSED = 12; // origins: fp, synth
+const FOUND_INLINED = 32; // beside the bits of the origins
+const OFF_CPU = 64; // there, too: the thread had no CPU (Model.markStates)
 
 // A tree whose node i has children from i + 1 on; the next sibling of a node is at its end.
 class Tree {
@@ -143,7 +145,7 @@ class Groups {
 			const origins = this.origins[i];
 			wanted[i] = (!filter.process || filter.process === this.comm[i] || filter.process === this.comm[i] + "/" + this.pid[i]) &&
 				(!filter.stop || this.stop[i] === stop) && (!filter.class || this.class[i] === cls) && (!filter.state || this.state[i] === state) &&
-				(!filter.found || (filter.found === "cfi" ? origins && !(origins & ~3) :
+				(!filter.found || (filter.found === "cfi" ? origins && !(origins & FOUND_GUESSED) :
 					filter.found === "none" ? !origins : (origins & 1 << Number(filter.found.slice(4))) !== 0));
 		}
 		return wanted;
