@@ -2,21 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 # usage: make-pictures.sh [BUILD]
 # Make the pictures of the README and the cookbook anew, with the fpless of BUILD (build/release):
-# fpless itself, sampled while it holds the unwind tables of a library against its CFI, and 10 s of
-# two compilers as a chart, as Chromium shows it. Needs root, BPF and what tests need. They say that
-# fpless is where a package puts it, not where it was built.
+# a Python program that formats JSON, as its stacks are in C and in Python, and 10 s of two compilers
+# as a chart, as Chromium shows it. Needs root, BPF and what tests need.
 set -eu
 cd "$(dirname "$0")/.."
 fpless=$(realpath "${1:-build/release}/fpless")
-library=$(ldconfig -p | sed -n 's|.*libLLVM-16.* => ||p' | head -n 1)
 run=$(mktemp -d)
 trap 'rm -rf "$run"' EXIT
 
-"$fpless" profile -q -d 6 -F 997 -o "$run/built.jsonl" -- "$fpless" verify -j 1 "$library" >/dev/null
-sed "s|\"$fpless\"|\"/usr/bin/fpless\"|g" "$run/built.jsonl" >"$run/installed.jsonl"
+python3=/usr/bin/python3
+"$python3" -c 'import json
+print(json.dumps([{"n": i, "text": "x" * 50, "list": list(range(i % 20))} for i in range(60000)]))' >"$run/in.json"
+(cd "$run" && "$fpless" profile -q -F 997 -U -o flame.jsonl -- "$python3" -m json.tool --sort-keys in.json out.json)
 mkdir -p docs/pictures
-"$fpless" report -q --no-lines --min-width 2 --width 1000 --title 'fpless verify, sampled by fpless profile' \
-	-o docs/pictures/flame.svg "$run/installed.jsonl"
+"$fpless" report -q --no-lines --no-inline --min-width 10 --width 1000 --title 'python3 -m json.tool, sampled by fpless profile' \
+	-o docs/pictures/flame.svg "$run/flame.jsonl"
 for i in 1 2 3 4 5 6 7 8; do
 	cat >"$run/part$i.cc" <<-END
 		#include <functional>
