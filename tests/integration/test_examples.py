@@ -4,10 +4,14 @@
 
 What the manual (.scd: the blocks under EXAMPLES) and the cookbook (.md: the blocks marked sh) tell the
 reader to type works as it stands: it succeeds, and says or writes something. Only durations are cut.
+The examples of a page, and the blocks of a recipe, are run one after another in a folder of their own, several pages or
+recipes side by side: most of the time they sample.
 A recipe that needs a program this machine lacks is left out, and so are pages that this fpless was
 built without."""
 
+import concurrent.futures
 import gzip
+import itertools
 import os
 import re
 import shutil
@@ -23,6 +27,7 @@ FPLESS = os.path.realpath(sys.argv[1])
 PAGES = sys.argv[3:]
 HERE = os.path.dirname(os.path.abspath(__file__))
 TIMEOUT_S = 300
+AT_A_TIME = 4
 
 WORK = """#!/usr/bin/perl
 my %seen; for (1 .. ROUNDS) { my $word = lc "Word" . $_ % 1000; $seen{$word} .= "x"; $n += length $word; }
@@ -90,11 +95,13 @@ def examples():
 
 
 class Examples(unittest.TestCase):
-    """In a folder with the files that the examples speak of."""
+    """In folders with the files that the examples speak of."""
 
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.mkdtemp()
+        cls.folders = tempfile.mkdtemp()
+        cls.folder = os.path.join(cls.folders, "first")
+        os.mkdir(cls.folder)
         cls.bin = os.path.join(cls.folder, ".bin")
         cls.put("work.pl", WORK.replace("ROUNDS", "1_500_000"))
         cls.put("old/prog", WORK.replace("ROUNDS", "300_000"))
@@ -110,7 +117,7 @@ class Examples(unittest.TestCase):
             cls.put(f".bin/{name}", f'#!/bin/sh\nexec "{sys.executable}" "{HERE}/example_shim.py" '
                                     f'"{program}" "$@"\n')
         for name in ("run.jsonl", "monday.jsonl", "tuesday.jsonl", "before.pb.gz", "after.pb.gz"):
-            cls.shell(f"fpless profile -q -F 499 -o {name} -- perl work.pl", os.environ)
+            cls.shell(f"fpless profile -q -F 499 -o {name} -- perl work.pl", cls.folder)
         # one on each CPU: an example that looks at one of them finds something
         cls.busy = []
         for cpu in os.sched_getaffinity(0):
@@ -123,7 +130,7 @@ class Examples(unittest.TestCase):
         for process in cls.busy:
             process.kill()
             process.wait()
-        shutil.rmtree(cls.folder)
+        shutil.rmtree(cls.folders)
 
     @classmethod
     def put(cls, name, text):
@@ -135,11 +142,11 @@ class Examples(unittest.TestCase):
         os.chmod(path, 0o755)
 
     @classmethod
-    def shell(cls, command, environ, more=None):
+    def shell(cls, command, folder, **more):
         """(status, stdout and stderr)"""
-        env = dict(environ, PATH=cls.bin + ":" + environ["PATH"], PYTHONDONTWRITEBYTECODE="1",
-                   TERM="dumb", **(more or {}))
-        with subprocess.Popen(["bash", "-eu", "-o", "pipefail", "-c", command], cwd=cls.folder,
+        env = dict(os.environ, PATH=cls.bin + ":" + os.environ["PATH"], PYTHONDONTWRITEBYTECODE="1",
+                   TERM="dumb", **more)
+        with subprocess.Popen(["bash", "-eu", "-o", "pipefail", "-c", command], cwd=folder,
                               env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, errors="replace",
                               start_new_session=True) as shell:
@@ -150,31 +157,48 @@ class Examples(unittest.TestCase):
                 said = "no end within its time: " + shell.communicate()[0]
         return shell.returncode, said
 
-    def run_one(self, page, heading, command, pattern):
+    def run_one(self, folder, page, heading, command, pattern):
         """One example."""
         files = [name for name in re.findall(r"(?:-o|--stats|>) (\S+)", command)
                  if not re.search(r"[\"'$*?]", name)]
         for name in files:
-            if os.path.exists(os.path.join(self.folder, name)):
-                os.remove(os.path.join(self.folder, name))
-        status, said = self.shell(command, os.environ, {"PID": str(self.busy[0].pid)})
+            if os.path.exists(os.path.join(folder, name)):
+                os.remove(os.path.join(folder, name))
+        status, said = self.shell(command, folder, PID=str(self.busy[0].pid))
         # head has enough: fpless then ends as on Ctrl-C, the pipe with its status
         where = f"{page}: {heading}\n{command}\n{said[-3000:]}"
         # new/prog does a third more than old/prog: whether that is more than the noise is for --fail-on to say, by 7
         self.assertIn(status, (0, 7) if "--fail-on" in command else (0,), where)
         self.assertRegex(said, re.compile(pattern, re.M) if pattern else r"\S|^$", where)
         for name in files:
-            self.assertGreater(os.path.getsize(os.path.join(self.folder, name)), 0, where)
+            self.assertGreater(os.path.getsize(os.path.join(folder, name)), 0, where)
         if not files:
             self.assertTrue(said.strip(), where)
+
+    def run_group(self, nr, group):
+        """[(example, what is wrong with it)] of examples that may build on each other."""
+        folder = os.path.join(self.folders, str(nr))
+        shutil.copytree(self.folder, folder)
+        faults = []
+        for example in group:
+            try:
+                self.run_one(folder, *example)
+            except AssertionError as error:
+                faults.append((example, error))
+        return faults
 
     def test_all(self):
         """Each."""
         found = examples()
         self.assertGreaterEqual(len({page for page, *_ in found}), min(len(PAGES), 1))
-        for example in found:
+        # the blocks of a recipe of the cookbook, or the examples of a page of the manual
+        groups = [list(group) for _, group in itertools.groupby(
+            found, lambda example: example[:2] if example[0].endswith(".md") else example[0])]
+        with concurrent.futures.ThreadPoolExecutor(AT_A_TIME) as pool:
+            done = list(pool.map(self.run_group, range(len(groups)), groups))
+        for example, error in itertools.chain(*done):
             with self.subTest(page=example[0], heading=example[1]):
-                self.run_one(*example)
+                raise error
 
 
 if __name__ == "__main__":
