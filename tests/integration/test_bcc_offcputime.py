@@ -87,7 +87,7 @@ class BccOffcputime(BccCase):
         self.assertEqual(head, f"Tracing off-CPU time (us) of PID [{self.pid}] by user + kernel stack... "
                                "Hit Ctrl-C to end.\n")
         # the program at the end of a switch runs, and goes on to run
-        self.sysctl("kernel/bpf_stats_enabled", 1)
+        self.count_bpf_runs()
         wait_for("switches", lambda: max((int(info.get("run_cnt", 0)) for info in fdinfos(process.pid)),
                                          default=0) > 20_000)
         process.send_signal(signal.SIGINT)

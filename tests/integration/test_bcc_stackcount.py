@@ -31,7 +31,7 @@ class BccStackcount(RootCase):
 
     def count(self, *args):
         """What it prints of runs of the program, of which the one called `last` is sampled throughout, and that one's pid."""
-        self.sysctl("kernel/bpf_stats_enabled", 1)
+        self.count_bpf_runs()
         tool = self.start(TOOL, *args, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         for _ in range(AHEAD):  # the first that is seen may come before the gate is open
             self.wait_while_it_runs(tool, "samples", lambda: self.run_as("first") and nr_run(tool.pid) > NR)

@@ -9,7 +9,6 @@ import subprocess
 from fpless_run import TIMEOUT_S
 from root_case import FPLESS, RootCase, fixture, main
 
-BPF_STATS = "/proc/sys/kernel/bpf_stats_enabled"
 
 # Some hundred distinct stacks, short-lived programs, threads: what makes work for the accounts.
 BUSY = [fixture("vfork"), "250", fixture("chain_nopie")]
@@ -71,22 +70,12 @@ class BooksClose(RootCase):
 
 class FiredIsCounted(RootCase):
     def test_as_often_as_the_kernel_ran_the_program(self):
-        try:
-            with open(BPF_STATS, "r+", encoding="ascii") as file:
-                before = file.read()
-                file.write("1")
-        except OSError as error:
-            self.skipTest(f"{BPF_STATS}: {error}")
+        self.count_bpf_runs()
         self.start(fixture("threads"), "60000")
-        try:
-            for hz, verb in (("99", "profile"), ("999", "profile"), ("4999", "profile"),
-                             ("999", "compare")):
-                with self.subTest(hz, verb=verb):
-                    run = self.profile("-F", hz, "-a", "-d", "1", verb=verb)
-                    self.assertEqual(run.stats["bpf_runs"], run.stats["fired"])
-        finally:
-            with open(BPF_STATS, "w", encoding="ascii") as file:
-                file.write(before)
+        for hz, verb in (("99", "profile"), ("999", "profile"), ("4999", "profile"), ("999", "compare")):
+            with self.subTest(hz, verb=verb):
+                run = self.profile("-F", hz, "-a", "-d", "1", verb=verb)
+                self.assertEqual(run.stats["bpf_runs"], run.stats["fired"])
 
 
 class RunsEnd(RootCase):

@@ -295,4 +295,4 @@ if __name__ == "__main__":
     if not os.path.exists(HEAP):
         skip("no g++: the program is not there")
     need_uprobes()
-    main()
+    main(at_a_time=4)  # each waits for the kernel, which takes a second to remove the probes of a run

@@ -7,10 +7,12 @@ import math
 import os
 import subprocess
 import sys
+import tempfile
 import unittest
 from fractions import Fraction
 
 import chance
+import side_by_side
 import waiting
 
 SHARES = (Fraction(1, 100), Fraction(1, 4), Fraction(2, 5), Fraction(9, 10), Fraction(99, 100), Fraction(199, 200))
@@ -89,6 +91,56 @@ class Waiting(unittest.TestCase):
             finally:
                 process.kill()
         self.assertEqual((waiting.executable(process.pid), waiting.cpu_ms(process.pid)), ("", 0))
+
+
+# Each of two waits until the other one runs.
+TWO = """
+import os, sys, unittest
+sys.path.insert(0, sys.argv[1])
+import side_by_side, waiting
+class Two(unittest.TestCase):
+    def meet(self, mine, other):
+        with open(os.path.join(sys.argv[2], mine), "w"):
+            pass
+        waiting.wait_for(other, lambda: os.path.exists(os.path.join(sys.argv[2], other)))
+    def test_one(self):
+        self.meet("one", "two")
+    def test_two(self):
+        self.meet("two", "one")
+class More(unittest.TestCase):
+    def test_more(self):
+        MORE
+side_by_side.main(int(sys.argv[3]), verbosity=2)
+"""
+
+
+class SideBySide(unittest.TestCase):
+    def end_of(self, nr, more):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "two.py")
+            with open(path, "w", encoding="ascii") as file:
+                file.write(TWO.replace("MORE", more))
+            return subprocess.run([sys.executable, path, os.path.dirname(os.path.abspath(__file__)), folder, str(nr)],
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                  check=False)
+
+    def test_all_pass(self):
+        done = self.end_of(2, "pass")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertEqual(done.stdout.count("... ok"), 3, done.stdout)
+
+    def test_one_that_fails_or_is_killed_is_named_and_the_others_run(self):
+        for more, status in (("self.fail('so it is')", 1), ("os.kill(os.getpid(), 9)", -9), ("sys.exit('left')", 1)):
+            with self.subTest(more):
+                done = self.end_of(2, more)
+                self.assertEqual(done.returncode, 1, done.stdout)
+                self.assertEqual(done.stdout.count("... ok"), 2, done.stdout)
+                self.assertIn(f"failed: More.test_more (exit status {status})", done.stdout)
+
+    def test_what_is_skipped_is_said(self):
+        done = self.end_of(3, "self.skipTest('no moon')")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertIn("... skipped 'no moon'", done.stdout)
 
 
 if __name__ == "__main__":
