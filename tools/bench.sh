@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# usage: bench.sh [programs|unwinders|releases|large-frames|offcpu|engines [OPTION...]]
+# usage: bench.sh [programs|unwinders|releases|large-frames|offcpu|engines|same-bytes [OPTION...]]
 # Install the benchmarks' programs and run every benchmark, as root on a quiet machine: compiling
 # tables, walking, walking twice, naming, whole machines. Minutes. `programs`: how complete the
 # stacks of some 90 real programs are, beside perf's, 45 minutes at most; it writes the tables of
@@ -10,7 +10,8 @@
 # no snapshot holds, 4 minutes; OPTION as in tests/bench/large_frames/run.py. `offcpu`: CPU time of a switch while waits are
 # sampled, a minute. `engines`: pages and
 # pictures in Chromium and in Firefox, by keys alone, and what axe-core says, 2 minutes; it installs
-# firefox-esr and has npm fetch axe-core; OPTION as in tests/bench/engines/run.py.
+# firefox-esr and has npm fetch axe-core; OPTION as in tests/bench/engines/run.py. `same-bytes`: the package, built twice in
+# different surroundings, is the same bytes, 4 minutes: before a landing that touches how it is built.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -43,6 +44,15 @@ if [ "${1-}" = engines ]; then
 	cp tests/bench/engines/package.json tests/bench/engines/package-lock.json "$modules"
 	npm ci --prefix "$modules" --ignore-scripts --no-audit --no-fund --loglevel=error
 	exec python3 tests/bench/engines/run.py build/release/fpless "$modules/node_modules/axe-core/axe.min.js" "$@"
+fi
+
+if [ "${1-}" = same-bytes ]; then
+	./tools/setup.sh test
+	work=$(mktemp -d)
+	trap 'rm -rf "$work"' EXIT
+	python3 tests/package/test_build.py "$PWD" "$work/package"
+	python3 tests/package/same_bytes.py "$PWD" "$work/package"
+	exit
 fi
 
 ./tools/setup.sh bench

@@ -110,6 +110,9 @@ echo 'int n = sprintf(buf, "x");' | source_file src/a.c
 expect "sprintf" 1 banned
 echo ' * unlike sprintf() it is bounded' | source_file src/a.c
 expect "a comment may name it" 0 banned
+echo 'const char *made = __DATE__ " " __TIME__;' | source_file src/a.c
+expect "the time of the build" 1 banned
+rm -r "$tree/src"
 echo 'char *text = must_strdup("x");' | source_file src/picture/a.c
 expect "a picture may end the process without memory" 0 banned
 echo 'char *text = must_strdup("x");' | source_file src/profile/a.c

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""usage: test_same_bytes.py SOURCE FOLDER
+"""usage: same_bytes.py SOURCE FOLDER
 
 Builds the packages again, elsewhere, by another user with another umask, in another time zone, on a
 host of another name, one job at a time: they are those that test_build.py left in FOLDER, byte by
