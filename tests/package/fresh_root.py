@@ -15,6 +15,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import apt_root  # noqa: E402  pylint: disable=wrong-import-position
 
 TIMEOUT_S = 1200
+TAR_OPTIONS = ("--numeric-owner", "--preserve-permissions", "--xattrs", "--xattrs-include=*")
+PACKED = "root.tar"
 _MARK = "FPLESS_TEST_NAMESPACE"
 # What apt says where the network fails it, and not the package.
 _NETWORK = ("Failed to fetch", "Unable to fetch", "Could not resolve", "Could not connect",
@@ -68,10 +70,24 @@ def _network_failed(text):
 
 
 class FreshRoot:
-    """The smallest Debian that has apt."""
+    """The smallest Debian that has apt. @packed: the file of one that was made and packed before, to be used; without it
+    one is made, to be packed."""
 
-    def __init__(self, work):
+    def __init__(self, work, packed=None):
         self.path = os.path.join(work, "root")
+        if not packed:
+            self._download(work)
+            return
+        os.mkdir(self.path)
+        subprocess.run(["tar", *TAR_OPTIONS, "-C", self.path, "-xf", packed], check=True)
+        for name in ("proc", "sys"):
+            subprocess.run(["mount", "--rbind", f"/{name}", os.path.join(self.path, name)], check=True)
+
+    def pack(self, path):
+        """Into a file, from which it is made again in seconds."""
+        subprocess.run(["tar", *TAR_OPTIONS, "-C", self.path, "-cf", path, "."], check=True)
+
+    def _download(self, work):
         probe = os.path.join(work, "probe")
         os.makedirs(probe)
         try:
@@ -80,8 +96,6 @@ class FreshRoot:
         except apt_root.AptError as error:
             raise Unreachable(str(error)) from None
         self._make(apt.folder)
-        for name in ("proc", "sys"):
-            subprocess.run(["mount", "--rbind", f"/{name}", os.path.join(self.path, name)], check=True)
 
     def _make(self, apt):
         """By the sources and the settings of the machine's apt."""
@@ -168,10 +182,19 @@ def tidy(work):
     shutil.rmtree(work, ignore_errors=True)
 
 
+def packed_root(folder):
+    """What test_root.py has left there, or skip."""
+    path = os.path.join(folder, PACKED)
+    if not os.path.exists(path):
+        skip("package.root has left no root")
+    return path
+
+
 def main(folder, test):
     """Run test(work) with a folder of its own below @folder, in a mount namespace of its own."""
     enter_namespace()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    folder = os.path.abspath(folder)
     os.makedirs(folder, exist_ok=True)
     prefix = os.path.basename(sys.argv[0]) + "."
     for left in glob.glob(os.path.join(folder, prefix + "*")):  # of one that was killed

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""usage: test_install.py FOLDER
+"""usage: test_install.py FOLDER FOLDER_OF_ROOT
 
-The package that test_build.py left in FOLDER, in a fresh Debian: installed by apt, it profiles a perl
+The package that test_build.py left in FOLDER, in the fresh Debian of test_root.py: installed by apt, it profiles a perl
 of that Debian to the outermost frame, and is removed without a trace."""
 
 import glob
@@ -50,7 +50,7 @@ def profile(root):
 def test(folder, work):
     """Install, use, remove."""
     deb = glob.glob(os.path.join(folder, "fpless_*.deb"))[0]
-    root = fresh_root.FreshRoot(work)
+    root = fresh_root.FreshRoot(work, fresh_root.packed_root(sys.argv[2]))
     before = root.files(KEPT)
     shutil.copy(deb, os.path.join(root.path, "root/fpless.deb"))
     root.run("apt-get", "-q", "-y", "--no-install-recommends", "install", "/root/fpless.deb")

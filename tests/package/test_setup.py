@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""usage: test_setup.py SOURCE FOLDER
+"""usage: test_setup.py SOURCE FOLDER FOLDER_OF_ROOT
 
-The first command of the README, from nothing: in a fresh Debian tools/quickstart.sh installs what it
+The first command of the README, from nothing: in the fresh Debian of test_root.py tools/quickstart.sh installs what it
 needs, builds fpless and its manual, shows the stacks of a profile and ends with the path of a picture of them. What it has
 built can be packed."""
 
@@ -16,7 +16,7 @@ import source_copy
 
 def test(source, work):
     """The end of what it prints."""
-    root = fresh_root.FreshRoot(work)
+    root = fresh_root.FreshRoot(work, fresh_root.packed_root(sys.argv[3]))
     source_copy.copy(source, os.path.join(root.path, "root/fpless"))
     said = root.run("sh", "/root/fpless/tools/quickstart.sh")
     print(said[-1500:])
