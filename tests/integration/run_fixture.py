@@ -25,6 +25,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "support"))
 from waiting import cpu_ms, wait_for, wait_until_busy, wait_until_it_runs  # noqa: E402
 
 HZ = 997  # no divisor of the kernel's tick
+ROOM = ("--ring-memory", "64M")  # for what is sampled while a busy machine gives fpless no CPU
 FAULTS_SHOWN = 12
 DOUBLED_MAX = 4
 ATTACHED_MS = 1000  # of CPU time
@@ -70,7 +71,7 @@ def attach(fpless, folder, words, length):
         wait_until_busy(process.pid)  # what it loads at its start is loaded then
         end_ms = cpu_ms(process.pid) + ATTACHED_MS * length
         with open(os.path.join(folder, "stderr"), "wb+") as stderr:
-            sampler = subprocess.Popen([fpless, "profile", *Run.outputs(folder), "--no-cache", "-F", str(HZ), "-p",
+            sampler = subprocess.Popen([fpless, "profile", *Run.outputs(folder), "--no-cache", *ROOM, "-F", str(HZ), "-p",
                                         str(process.pid)], stdin=subprocess.DEVNULL, stderr=stderr)
             try:
                 wait_for("the program uses its CPU time", lambda: cpu_ms(process.pid) >= end_ms or
@@ -89,7 +90,7 @@ def attach(fpless, folder, words, length):
 
 def launch(fpless, folder, words, length, expectation):
     words[1] = str(int(words[1]) * length)
-    return Run(fpless, folder, ["-F", str(HZ), "-d", str(600 * length), *expectation.options, "--", *words])
+    return Run(fpless, folder, [*ROOM, "-F", str(HZ), "-d", str(600 * length), *expectation.options, "--", *words])
 
 
 def sample(fpless, fixtures, folder, judge, length, how):
