@@ -61,7 +61,9 @@ class Wakeup(RootCase):
         run, own, sums = self.wakeup("1000", "wait_ping", "wait_pong", options=())
         self.assert_ended_by(["pong"], ["wait_ping"], own, sums, run, waits.PERIOD_NS)
         self.assert_ended_by(["ping"], ["wait_pong"], own, sums, run, waits.PERIOD_NS)
-        self.assertLess(sum(stack["count"] for stack in run.stacks), own["wait_ping"].nr)
+        # on a busy machine most waits may be long, of which each is sampled: short ones are only where they fill a period
+        for stack in run.stacks:
+            self.assertGreaterEqual(stack["weight"], stack["count"] * waits.PERIOD_NS, stack)
 
     def test_waits_of_other_lengths_are_unwanted(self):
         run, own, sums = self.wakeup("600", "wait_20ms", "wait_50us", options=("--exact", "-m", "10000"))
