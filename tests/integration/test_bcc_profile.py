@@ -56,8 +56,14 @@ class BccProfile(RootCase):
         self.assertEqual([s[3] for s in stacks], sorted(s[3] for s in stacks))
         return stacks
 
+    def busy(self, *command):
+        """A program that has its samples in a second on a busy machine, too: bcc's tool knows no other end than a time."""
+        pid = self.start(*command).pid
+        os.setpriority(os.PRIO_PROCESS, pid, -10)
+        return pid
+
     def chain(self):
-        return self.start(fixture("chain"), "60000").pid
+        return self.busy(fixture("chain"), "60000")
 
     def test_text_equals_bcc_s(self):
         pid = self.chain()
@@ -79,7 +85,7 @@ class BccProfile(RootCase):
 
     def test_kernel_frames_come_last_delimited_and_marked(self):
         code = "import os\nwhile True: os.stat('/')"
-        busy = str(self.start(sys.executable, "-c", code).pid)
+        busy = str(self.busy(sys.executable, "-c", code))
         both = self.folded("-d", "-a", "-F", "999", "-p", busy, "1")
         mixed = [s.split(";") for s in both if ";-;" in s]
         self.assertTrue(mixed)

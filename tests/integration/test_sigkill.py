@@ -107,4 +107,4 @@ class KilledRunLeavesNothing(RootCase):
 
 
 if __name__ == "__main__":
-    main()
+    main(at_a_time=2)
