@@ -18,7 +18,7 @@ import time
 import root_case
 from fpless_run import TIMEOUT_S, Run, skip
 from root_case import FPLESS, RootCase, die_with_the_tests, fixture, main
-from waiting import cpu_ms, wait_for
+from waiting import cpu_ms, wait_for, wait_until_they_wait
 from silent_fs import SilentFs, can_make_overlays, enter_namespace, mount_over, overlay_in_user_namespace
 
 SERVER = fixture("silent_fs")
@@ -328,7 +328,7 @@ class VerbsTest(SilentFsCase):
 
     def assert_end_by_sigint(self, runs, status=-signal.SIGINT):
         """As Ctrl-C has it. Who waits for a file system in the kernel would not. @runs: processes and what they are."""
-        time.sleep(0.5)
+        wait_until_they_wait([process.pid for process, _ in runs], FPLESS)
         for process, _ in runs:
             process.send_signal(signal.SIGINT)
         for process, what in runs:

@@ -92,6 +92,19 @@ class Waiting(unittest.TestCase):
                 process.kill()
         self.assertEqual((waiting.executable(process.pid), waiting.cpu_ms(process.pid)), ("", 0))
 
+    def test_programs_that_wait_are_waited_for(self):
+        command = ["sh", "-c", "i=0; while [ $i -lt 30000 ]; do i=$((i + 1)); done; read x"]
+        with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
+            waiting.wait_until_they_wait([process.pid], "/bin/sh")
+            self.assertTrue(waiting.sleeps(process.pid))
+            with self.assertRaisesRegex(AssertionError, "run .*/true and wait"):
+                waiting.wait_until_they_wait([process.pid], "/bin/true", seconds=0.2)
+            process.stdin.close()
+        with subprocess.Popen(["sh", "-c", "while :; do :; done"]) as process:
+            with self.assertRaisesRegex(AssertionError, "not within"):
+                waiting.wait_until_they_wait([process.pid], "/bin/sh", looks=40, seconds=2.5)
+            process.kill()
+
 
 # Each of two waits until the other one runs.
 TWO = """

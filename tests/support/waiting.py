@@ -46,3 +46,23 @@ def wait_until_busy(pid, ms=50, seconds=PATIENCE_S):
     """Until the process has used so much CPU time: what a program loads at its start is loaded then, however busy the
     machine is."""
     wait_for(f"process {pid} has used {ms} ms of CPU time", lambda: cpu_ms(pid) >= ms, seconds)
+
+
+def sleeps(pid):
+    """Does the process wait for something? It is also "yes" where it has ended."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] not in "RT"
+    except OSError:
+        return True
+
+
+def wait_until_they_wait(pids, path, looks=10, seconds=PATIENCE_S):
+    """Until all processes run the program at @path and wait, one look after another: for what does not come, then."""
+    path, in_turn = os.path.realpath(path), [0]
+
+    def all_wait():
+        in_turn[0] = in_turn[0] + 1 if all(executable(pid) == path and sleeps(pid) for pid in pids) else 0
+        return in_turn[0] >= looks
+
+    wait_for(f"processes {pids} run {path} and wait", all_wait, seconds, 0.05)
