@@ -20,8 +20,8 @@ trap 'rm -rf "$work"' EXIT
 . "$(dirname "$0")/loads.sh"
 make_loads "$work"
 
-# judge NAME COMMAND...: record COMMAND for 8 seconds at 999 Hz, judge its walks. Rows made from code are nothing that
-# libdw knows: it ends where a frame was found by one.
+# judge NAME COMMAND...: record COMMAND for 5 seconds at 999 Hz, longer where a busy machine has given too few walks, judge its
+# walks. Rows made from code are nothing that libdw knows: it ends where a frame was found by one.
 judge() {
 	name=$1
 	shift
@@ -30,13 +30,18 @@ judge() {
 		return
 	fi
 	echo "== $name"
-	"$fpless" profile --no-synth -F 999 -d 8 --snapshot 64K --record-walks "$work/walks" -f -- "$@" \
-		>"$work/folded" 2>"$work/report" || true
-	sed -n 's/^ *complete/  complete/p; s/^ *books/  books/p' "$work/report"
-	if "$oracle" -n "$at_least" "$work/walks"; then
+	for duration in 5 10 20 40; do
+		"$fpless" profile --no-synth -F 999 -d "$duration" --snapshot 64K --record-walks "$work/walks" -f -- "$@" \
+			>"$work/folded" 2>"$work/report" || true
+		sed -n 's/^ *complete/  complete/p; s/^ *books/  books/p' "$work/report"
+		status=0
+		"$oracle" -n "$at_least" "$work/walks" || status=$?
+		[ $status = 2 ] || break
+	done
+	if [ $status = 0 ]; then
 		nr_judged=$((nr_judged + 1))
 	else
-		echo "$name: libdw does not agree on at least $at_least walks: status $?"
+		echo "$name: libdw does not agree on at least $at_least walks: status $status"
 		failed=1
 	fi
 }
@@ -49,7 +54,11 @@ for i in range(1000):
     gdb.execute('file $fpless', to_string=True)
     gdb.execute('maint expand-symtabs', to_string=True)
     gdb.execute('info functions walk', to_string=True)"
-judge openssl openssl speed -seconds 1 rsa2048 sha256 ecdsap256
+if command -v openssl >/dev/null; then
+	judge openssl sh -c 'while openssl speed -seconds 1 rsa2048 sha256 ecdsap256; do :; done'
+else
+	echo "SKIP: no openssl"
+fi
 
 # the judge sees a wrong frame: change one in each of the first walks
 cat >"$work/tamper.py" <<'PY'
