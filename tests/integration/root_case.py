@@ -249,8 +249,8 @@ class RootCase(unittest.TestCase):
 
 
 def main(at_a_time=1):
-    """@at_a_time: so many of the tests run side by side. Not those of a file where one changes what others see: a sysctl,
-    what a run of the whole machine samples."""
+    """@at_a_time: so many of the tests run side by side. Not those of a file where one changes what others see, by a sysctl,
+    or judges what else runs on the machine."""
     need_root()
     if side_by_side.ONLY in os.environ:
         die_with_the_tests()

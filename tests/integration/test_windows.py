@@ -342,4 +342,4 @@ class CgroupNames(test_targets.CgroupCase):
 
 
 if __name__ == "__main__":
-    main()
+    main(at_a_time=2)
