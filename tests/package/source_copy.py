@@ -8,7 +8,7 @@ import shutil
 import subprocess
 
 LEFT_OUT = {".git", "build", "__pycache__", ".debhelper"}
-BUILD_TIMEOUT_S = 1500
+BUILD_TIMEOUT_S = 3000
 
 
 def copy(source, folder):

@@ -11,7 +11,7 @@ import guest  # noqa: E402
 import kernel_image  # noqa: E402
 from fpless_run import skip  # noqa: E402
 
-TIMEOUT_S = 1500  # of a guest: hung, not slow
+TIMEOUT_S = 3000  # of a guest: hung, not slow
 
 
 def kernel_or_skip(series):
