@@ -12,13 +12,13 @@
 
 #define SYMBOLS_PER_READ 2048u
 
-/* Take over from @elf, the object itself, which addresses are code. */
+/* Take over from @elf, the object itself, which addresses are code, or data. */
 static void set_code(struct symtab *tab, const struct elf_file *elf)
 {
 	for (size_t i = 0; i < elf->nr_segments && tab->nr_code < SYMTAB_CODE_RANGES_MAX; i++) {
 		const struct elf_segment *seg = &elf->segments[i];
 
-		if (seg->type == PT_LOAD && (seg->flags & PF_X))
+		if (seg->type == PT_LOAD && !(seg->flags & PF_X) == tab->is_data)
 			tab->code[tab->nr_code++] = (struct symtab_range){
 				.start = seg->vaddr,
 				.end = seg->vaddr + seg->mem_size,
@@ -26,7 +26,15 @@ static void set_code(struct symtab *tab, const struct elf_file *elf)
 	}
 }
 
-/* Turn @sym into a symbol of ours; false where it names no code. */
+/* Does a symbol of this type name what the table is about? */
+static bool is_wanted(const struct symtab *tab, unsigned int type, const Elf64_Sym *sym)
+{
+	if (tab->is_data)
+		return type == STT_OBJECT && sym->st_size;
+	return type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE;
+}
+
+/* Turn @sym into a symbol of ours; false where it names no code, or no variable. */
 static bool convert(const struct symtab *tab, const Elf64_Sym *sym, size_t source,
 		    struct symtab_symbol *ret)
 {
@@ -36,7 +44,7 @@ static bool convert(const struct symtab *tab, const Elf64_Sym *sym, size_t sourc
 				    : bind == STB_WEAK ? NAME_WEAK
 						       : NAME_GLOBAL;
 
-	if (type != STT_FUNC && type != STT_GNU_IFUNC && !untyped)
+	if (!is_wanted(tab, type, sym))
 		return false;
 	if (sym->st_shndx == SHN_UNDEF || (untyped && sym->st_shndx == SHN_ABS) ||
 	    sym->st_name == 0 || sym->st_value >= SYMBOL_VADDR_END ||
@@ -126,8 +134,8 @@ static void cleanup_symtab(struct symtab **tab)
 	symtab_destroy(*tab);
 }
 
-int symtab_create(const struct elf_file *elf, const struct elf_file *const *debug, size_t nr_debug,
-		  struct symtab **ret, struct fpl_err *err)
+static int create(const struct elf_file *elf, const struct elf_file *const *debug, size_t nr_debug,
+		  bool is_data, struct symtab **ret, struct fpl_err *err)
 {
 	CLEANUP(cleanup_symtab) struct symtab *tab = calloc(1, sizeof(*tab));
 	int rc, worst = 0;
@@ -136,6 +144,7 @@ int symtab_create(const struct elf_file *elf, const struct elf_file *const *debu
 		tab->names = calloc(1, sizeof(*tab->names));
 	if (!tab || !tab->names)
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", elf->name);
+	tab->is_data = is_data;
 	set_code(tab, elf);
 	rc = add_section(tab, elf, SHT_SYMTAB, err);
 	worst = rc ? rc : worst;
@@ -148,12 +157,24 @@ int symtab_create(const struct elf_file *elf, const struct elf_file *const *debu
 	if (worst == -ENOMEM || (worst && tab->nr == 0))
 		return worst;
 	rc = symtab_arrange(tab);
-	if (!rc)
+	if (!rc && !is_data)
 		rc = plt_add_symbols(tab, elf);
-	if (!rc)
+	if (!rc && !is_data)
 		rc = symtab_arrange(tab);
 	if (rc)
 		return fpl_fail(err, rc, "%s: out of memory", elf->name);
 	*ret = TAKE_PTR(tab);
 	return 0;
+}
+
+int symtab_create(const struct elf_file *elf, const struct elf_file *const *debug, size_t nr_debug,
+		  struct symtab **ret, struct fpl_err *err)
+{
+	return create(elf, debug, nr_debug, false, ret, err);
+}
+
+int symtab_create_data(const struct elf_file *elf, const struct elf_file *const *debug,
+		       size_t nr_debug, struct symtab **ret, struct fpl_err *err)
+{
+	return create(elf, debug, nr_debug, true, ret, err);
 }

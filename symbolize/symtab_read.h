@@ -16,5 +16,12 @@
  * others are used: only where nothing could be read is it returned); -ENOMEM.
  * Cost: O(n log n), n at most SYMTAB_SYMBOLS_MAX.
  */
+/*
+ * The same of variables: defined STT_OBJECT symbols with a size, in segments that are not
+ * executable.
+ */
+FPL_MUST_CHECK int symtab_create_data(const struct elf_file *elf,
+				      const struct elf_file *const *debug, size_t nr_debug,
+				      struct symtab **ret, struct fpl_err *err);
 FPL_MUST_CHECK int symtab_create(const struct elf_file *elf, const struct elf_file *const *debug,
 				 size_t nr_debug, struct symtab **ret, struct fpl_err *err);

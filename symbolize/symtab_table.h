@@ -54,8 +54,10 @@ struct symtab {
 	size_t nr_arranged; /* of them, from the first: what symtab_find sees */
 	struct symtab_source sources[SYMTAB_SOURCES_MAX];
 	size_t nr_sources;
-	struct symtab_range code[SYMTAB_CODE_RANGES_MAX]; /* executable segments */
+	/* executable segments; of variables the others */
+	struct symtab_range code[SYMTAB_CODE_RANGES_MAX];
 	size_t nr_code;
+	bool is_data; /* its symbols are variables */
 };
 
 static inline uint64_t symbol_vaddr(const struct symtab_symbol *symbol)

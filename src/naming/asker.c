@@ -297,6 +297,17 @@ int asker_frames(struct asker *asker, const char *path, const struct met_file *m
 	return code ? code : client_frames(described.client, &described.file, vaddrs, nr, ret, err);
 }
 
+int asker_data(struct asker *asker, const char *path, const struct met_file *met,
+	       const uint64_t *vaddrs, size_t nr, struct symbol_places *ret, struct fpl_err *err)
+{
+	CLEANUP(described_fini) struct described described = { .client = NULL };
+	int code = check_file(path, met, err);
+
+	if (!code)
+		code = describe(asker, path, met, false, &described, err);
+	return code ? code : client_data(described.client, &described.file, vaddrs, nr, ret, err);
+}
+
 int asker_init(struct asker *ret, const struct asker_options *options, struct fpl_err *err)
 {
 	*ret = (struct asker){

@@ -82,3 +82,8 @@ void asker_ask(struct asker *asker, const struct name_question *question, struct
 FPL_MUST_CHECK int asker_frames(struct asker *asker, const char *path, const struct met_file *met,
 				const uint64_t *vaddrs, size_t nr, uint8_t *ret,
 				struct fpl_err *err);
+/* Name the variables at @vaddrs [@nr], ascending, as client_data(); the caller ends *ret by
+ * symbol_places_fini(). */
+FPL_MUST_CHECK int asker_data(struct asker *asker, const char *path, const struct met_file *met,
+			      const uint64_t *vaddrs, size_t nr, struct symbol_places *ret,
+			      struct fpl_err *err);

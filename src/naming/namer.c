@@ -349,6 +349,16 @@ int namer_frames(struct namer *namer, uint32_t id, const uint64_t *vaddrs, size_
 	return asker_frames(&namer->asker, object->path, &object->file, vaddrs, nr, ret, err);
 }
 
+int namer_data(struct namer *namer, uint32_t id, const uint64_t *vaddrs, size_t nr,
+	       struct symbol_places *ret, struct fpl_err *err)
+{
+	const struct named_object *object = object_at(namer, id);
+
+	if (!object || object->file.fd < 0 || object->is_lost)
+		return -ENOENT;
+	return asker_data(&namer->asker, object->path, &object->file, vaddrs, nr, ret, err);
+}
+
 void namer_kernel(struct namer *namer, uint64_t addr, struct symbol *ret)
 {
 	struct kallsyms_match match;

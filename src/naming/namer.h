@@ -103,6 +103,13 @@ size_t namer_lines(struct namer *namer, uint32_t id, uint64_t lookup_vaddr,
 FPL_MUST_CHECK int namer_frames(struct namer *namer, uint32_t id, const uint64_t *vaddrs, size_t nr,
 				uint8_t *ret, struct fpl_err *err);
 
+/*
+ * The same of the variables at @vaddrs: as client_data() (parse/client.h). The caller ends *ret by
+ * symbol_places_fini().
+ */
+FPL_MUST_CHECK int namer_data(struct namer *namer, uint32_t id, const uint64_t *vaddrs, size_t nr,
+			      struct symbol_places *ret, struct fpl_err *err);
+
 /* Name the kernel code at @addr (naming/kernel_names.h). */
 void namer_kernel(struct namer *namer, uint64_t addr, struct symbol *ret);
 /* Is it in a function through which threads go to sleep (kernel_names_is_scheduler())? */

@@ -136,6 +136,13 @@ FPL_MUST_CHECK int client_names(struct parse_client *client, const struct client
 				const uint64_t *vaddrs, size_t nr, struct symbol_places *ret,
 				struct fpl_err *err);
 /*
+ * The same of variables: start is the variable's. An address that is in no memory of the object has
+ * no name, and its same is empty; else that has the address alone.
+ */
+FPL_MUST_CHECK int client_data(struct parse_client *client, const struct client_file *file,
+			       const uint64_t *vaddrs, size_t nr, struct symbol_places *ret,
+			       struct fpl_err *err);
+/*
  * As in symbolize/symbol_place.h, by symbolize/debug_index.h: at most 10 s of CPU. For both:
  * client_mangled() has the names stay as the file has them.
  */

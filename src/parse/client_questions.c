@@ -339,6 +339,21 @@ int client_names(struct parse_client *client, const struct client_file *file,
 	return client_ask(client, &question, err);
 }
 
+int client_data(struct parse_client *client, const struct client_file *file, const uint64_t *vaddrs,
+		size_t nr, struct symbol_places *ret, struct fpl_err *err)
+{
+	const struct question question = {
+		.file = file,
+		.op = PARSE_NAMES,
+		.flags = PARSE_DATA | (client->mangled ? PARSE_MANGLED : 0),
+		.vaddrs = vaddrs,
+		.nr_vaddrs = nr,
+		.ret = ret,
+	};
+
+	return client_ask(client, &question, err);
+}
+
 int client_lines(struct parse_client *client, const struct client_file *file,
 		 const uint64_t *vaddrs, size_t nr, struct symbol_chains *ret, struct fpl_err *err)
 {

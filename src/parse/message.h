@@ -86,6 +86,7 @@ enum parse_op {
 #define PARSE_SEALED_DEBUG 512u
 #define PARSE_SEALED_ALT   1024u
 #define PARSE_INTEL	   2048u /* LISTING: instructions in the syntax of Intel */
+#define PARSE_DATA	   4096u /* NAMES: of variables; same: is it in the object's memory? */
 #define PARSE_NO_DIGEST	   4u	 /* FACTS: the digest of the identity is not needed, it is 0 */
 
 #define PARSE_KEPT_FILES 48u /* by a worker, of those with PARSE_KEEP */

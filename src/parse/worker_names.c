@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 /* The answer to PARSE_NAMES under construction. */
 struct naming {
 	struct reading *reading;    /* borrowed: of the file */
+	struct symtab *tab;	    /* borrowed from there; of variables owned */
 	struct parse_place *places; /* owned [nr_vaddrs] */
 	char *text;		    /* owned [text_size] */
 	size_t text_size, text_room;
@@ -25,6 +27,8 @@ struct naming {
 
 static void naming_fini(struct naming *naming)
 {
+	if (naming->tab != naming->reading->tab)
+		symtab_destroy(naming->tab);
 	free(naming->places);
 	free(naming->text);
 }
@@ -41,6 +45,22 @@ int job_open_tables(struct reading *reading, struct fpl_err *err)
 	if (mini_debug_open(reading->elf, &reading->mini, NULL) == 0)
 		debug[nr_debug++] = reading->mini;
 	return symtab_create(reading->elf, debug, nr_debug, &reading->tab, err);
+}
+
+/* Read the variables of the file. .gnu_debugdata has functions alone. */
+static int open_data(struct naming *naming, struct fpl_err *err)
+{
+	const struct elf_file *debug[] = { naming->reading->debug };
+
+	return symtab_create_data(naming->reading->elf, debug, debug[0] ? 1 : 0, &naming->tab, err);
+}
+
+static int open_functions(struct naming *naming, struct fpl_err *err)
+{
+	int code = job_open_tables(naming->reading, err);
+
+	naming->tab = naming->reading->tab;
+	return code;
 }
 
 /* Adds @name; PARSE_NO_TEXT where there is no room for it. */
@@ -62,7 +82,7 @@ static uint32_t text_of(struct naming *naming, const struct symtab_match *match)
 	if (naming->text_size && match->idx == naming->last_idx)
 		return naming->last_text;
 
-	AUTO_FREE char *raw = symtab_name(naming->reading->tab, match);
+	AUTO_FREE char *raw = symtab_name(naming->tab, match);
 	AUTO_FREE char *readable = raw && !naming->mangled ? demangle_name(raw) : NULL;
 
 	if (!raw)
@@ -102,7 +122,7 @@ static void name_all(const struct job *job, struct naming *naming)
 		struct symtab_match match;
 
 		*place = (struct parse_place){ .start = SYMBOL_NO_START, .text = PARSE_NO_TEXT };
-		if (symtab_find(naming->reading->tab, vaddr, &match)) {
+		if (symtab_find(naming->tab, vaddr, &match)) {
 			place->text = text_of(naming, &match);
 			place->start = match.start;
 			/* there was no room for it: another time there may be */
@@ -118,6 +138,38 @@ static void name_all(const struct job *job, struct naming *naming)
 			continue;
 		place->start = SYMBOL_NO_START;
 		place_function(naming->reading, vaddr, place);
+	}
+}
+
+static bool is_in_memory(const struct elf_file *elf, uint64_t vaddr)
+{
+	for (size_t i = 0; i < elf->nr_segments; i++) {
+		const struct elf_segment *segment = &elf->segments[i];
+
+		if (segment->type == PT_LOAD && vaddr >= segment->vaddr &&
+		    vaddr - segment->vaddr < segment->mem_size)
+			return true;
+	}
+	return false;
+}
+
+/* The same of variables. */
+static void name_data(const struct job *job, struct naming *naming)
+{
+	for (uint32_t i = 0; i < job->request.nr_vaddrs; i++) {
+		struct parse_place *place = &naming->places[i];
+		uint64_t vaddr = job->vaddrs[i];
+		struct symtab_match match;
+
+		*place = (struct parse_place){ .start = SYMBOL_NO_START, .text = PARSE_NO_TEXT };
+		if (!is_in_memory(naming->reading->elf, vaddr))
+			continue;
+		place->same_start = vaddr;
+		place->same_end = vaddr + 1;
+		if (!symtab_find(naming->tab, vaddr, &match))
+			continue;
+		place->text = text_of(naming, &match);
+		place->start = match.start;
 	}
 }
 
@@ -138,11 +190,14 @@ int job_names(struct job *job)
 	struct naming naming = { .reading = job->reading,
 				 .mangled = job->request.flags & PARSE_MANGLED };
 	struct fpl_err err = { 0 };
-	int code = job_open_tables(job->reading, &err);
+	bool is_data = job->request.flags & PARSE_DATA;
+	int code = is_data ? open_data(&naming, &err) : open_functions(&naming, &err);
 
 	if (!code) {
 		naming.places = calloc(job->request.nr_vaddrs + 1u, sizeof(*naming.places));
-		if (naming.places)
+		if (naming.places && is_data)
+			name_data(job, &naming);
+		else if (naming.places)
 			name_all(job, &naming);
 		else
 			code = fpl_fail(&err, -ENOMEM, "%s: out of memory", job->name);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The worker's end of the socket, played by threads: files have no headers worth knowing and no
- * debug files, each address is a function "f<vaddr>" of its own. What is asked is counted. Takes
- * the place of parse/parser.c: for one test program, not beside a real parser.
+ * debug files, each address is a function "f<vaddr>" of its own; variables of 256 bytes,
+ * "v<vaddr>", end at 0x8000, the object's memory at 0x9000. What is asked is counted. Takes the
+ * place of parse/parser.c: for one test program, not beside a real parser.
  */
 #pragma once
 
@@ -29,6 +30,7 @@ static struct {
 	atomic_size_t rounds, addresses; /* of PARSE_NAMES */
 	atomic_size_t descriptions;	 /* of PARSE_FACTS */
 	atomic_size_t line_rounds;	 /* of PARSE_LINES */
+	atomic_size_t data_rounds;	 /* of variables */
 	struct trust trust;		 /* of the worker that was hired last */
 	bool has_lines;			 /* an address has two functions, "in<vaddr>" in its own */
 	int code;			 /* what PARSE_NAMES fails with; 0: it does not */
@@ -65,6 +67,40 @@ static inline int doubled_names(int sock, const uint64_t *vaddrs, uint32_t nr)
 			abort();
 		places[i] = (struct parse_place){ .start = vaddrs[i], .text = 32 * i };
 		snprintf(text + (size_t)32 * i, 32, "f%llx", (unsigned long long)vaddrs[i]);
+	}
+	if (!rc)
+		rc = wire_send(sock, places, nr * sizeof(*places));
+	if (!rc)
+		rc = wire_send(sock, text, head.text_size);
+	free(places);
+	free(text);
+	return rc;
+}
+
+/* The same of variables. */
+static inline int doubled_data(int sock, const uint64_t *vaddrs, uint32_t nr)
+{
+	const struct parse_names head = { .nr_places = nr, .text_size = 32 * nr };
+	struct parse_place *places = calloc(nr + 1u, sizeof(*places));
+	char *text = calloc(nr + 1u, 32);
+	int rc = wire_send(sock, &head, sizeof(head));
+
+	doubled.data_rounds++;
+	for (uint32_t i = 0; i < nr; i++) {
+		uint64_t start = vaddrs[i] & ~255ull;
+
+		if (i && vaddrs[i] <= vaddrs[i - 1])
+			abort();
+		places[i] = (struct parse_place){ .start = SYMBOL_NO_START, .text = PARSE_NO_TEXT };
+		if (vaddrs[i] >= 0x9000)
+			continue;
+		places[i].same_start = vaddrs[i];
+		places[i].same_end = vaddrs[i] + 1;
+		if (vaddrs[i] >= 0x8000)
+			continue;
+		places[i].start = start;
+		places[i].text = 32 * i;
+		snprintf(text + (size_t)32 * i, 32, "v%llx", (unsigned long long)start);
 	}
 	if (!rc)
 		rc = wire_send(sock, places, nr * sizeof(*places));
@@ -118,6 +154,8 @@ static inline int doubled_answer(int sock, const struct parse_request *request,
 	doubled.line_rounds += request->op == PARSE_LINES;
 	if (rc || code)
 		return rc;
+	if (request->op == PARSE_NAMES && (request->flags & PARSE_DATA))
+		return doubled_data(sock, vaddrs, request->nr_vaddrs);
 	if (request->op == PARSE_NAMES)
 		return doubled_names(sock, vaddrs, request->nr_vaddrs);
 	if (request->op == PARSE_LINES)

@@ -463,6 +463,42 @@ static void damaged_tables_are_refused_by_name(void **state)
 	}
 }
 
+static void variables_are_named_apart_from_code(void **state)
+{
+	static const struct given given[] = {
+		{ "code", STT_FUNC, STB_GLOBAL, 0x2000, 0x100 },
+		{ "constant", STT_OBJECT, STB_GLOBAL, 0x2100, 0x100 },
+		{ "g_lock", STT_OBJECT, STB_GLOBAL, 0x9100, 40 },
+		{ "table", STT_OBJECT, STB_LOCAL, 0x9200, 0x100 },
+		{ "unsized", STT_OBJECT, STB_GLOBAL, 0x9400, 0 },
+		{ "_edata", STT_NOTYPE, STB_GLOBAL, 0x9500, 0 },
+		{ "in_none", STT_OBJECT, STB_GLOBAL, 0xa100, 40 },
+	};
+	static const struct asked asked[] = {
+		{ "the first byte", 0x9100, "g_lock", 0x9100 },
+		{ "the last byte", 0x9127, "g_lock", 0x9100 },
+		{ "behind it", 0x9128, NULL, 0 },
+		{ "a member", 0x92ff, "table", 0x9200 },
+		{ "a variable without a size", 0x9400, NULL, 0 },
+		{ "a label", 0x9500, NULL, 0 },
+		{ "a function", 0x2000, NULL, 0 },
+		{ "data among code", 0x2100, NULL, 0 },
+		{ "in no segment", 0xa100, NULL, 0 },
+	};
+	struct elf_builder b;
+	struct elf_file *elf;
+	struct symtab *tab = NULL;
+
+	(void)state;
+	start_object(&b);
+	put_symbols(&b, given, ARRAY_SIZE(given), SHT_SYMTAB);
+	elf = elf_builder_open(&b);
+	assert_int_equal(symtab_create_data(elf, NULL, 0, &tab, NULL), 0);
+	check(tab, asked, ARRAY_SIZE(asked));
+	symtab_destroy(tab);
+	elf_file_close(elf);
+}
+
 static void the_order_of_names_is_strict(void **state)
 {
 	static const struct name_candidate names[] = {
@@ -499,6 +535,7 @@ int main(void)
 		cmocka_unit_test(names_that_lead_outside_their_table_are_none),
 		cmocka_unit_test(long_names_are_read_whole_and_cut_at_the_limit),
 		cmocka_unit_test(damaged_tables_are_refused_by_name),
+		cmocka_unit_test(variables_are_named_apart_from_code),
 		cmocka_unit_test(the_order_of_names_is_strict),
 	};
 
