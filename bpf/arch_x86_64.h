@@ -192,6 +192,37 @@ static inline __attribute__((__always_inline__)) int arch_is_exec(__u64 orig_rax
 	       orig_rax == (545 | ARCH_X32_CALL);
 }
 
+/* The words of pt_regs that arch_futex_addr() takes: from rcx to cs. */
+#define ARCH_PT_CALL	   ARCH_PT_RCX
+#define ARCH_PT_CALL_WORDS (ARCH_PT_CS + 1 - ARCH_PT_CALL)
+
+/*
+ * The address of the futex that a system call waits at, or FPL_LOCK_SEVERAL; 0: it is no such call.
+ * @word: the words of pt_regs from rcx on, @rbx: that one. The kernel leaves all of them alone but
+ * rax while the call goes on. An operation has its flags in the bits from 128 on.
+ */
+static inline __attribute__((__always_inline__)) __u64 arch_futex_addr(const __u64 *word, __u64 rbx)
+{
+	/* FUTEX_WAIT, LOCK_PI, WAIT_BITSET, WAIT_REQUEUE_PI, LOCK_PI2: include/uapi/linux/futex.h
+	 */
+	const __u32 waits = 1u << 0 | 1u << 6 | 1u << 9 | 1u << 11 | 1u << 13;
+	__u64 call = word[ARCH_PT_ORIG_RAX - ARCH_PT_CALL];
+	__u64 addr = word[ARCH_PT_RDI - ARCH_PT_CALL];
+	__u32 op = (__u32)word[ARCH_PT_RSI - ARCH_PT_CALL] & 127;
+
+	if (call == 449) /* futex_waitv */
+		return FPL_LOCK_SEVERAL;
+	if (arch_is_compat32(word[ARCH_PT_CS - ARCH_PT_CALL])) {
+		op = (__u32)word[ARCH_PT_RCX - ARCH_PT_CALL] & 127;
+		addr = rbx;
+		/* futex, futex_time64; 202 is another one there */
+		call = call == 240 || call == 422 ? 202 : call == 202 ? 0 : call;
+	}
+	if (call == 455) /* futex_wait */
+		return addr;
+	return (call & ~(__u64)ARCH_X32_CALL) == 202 && op < 16 && (waits >> op & 1) ? addr : 0;
+}
+
 /* Does @cs select kernel code? */
 static inline __attribute__((__always_inline__)) int arch_is_kernel(__u64 cs)
 {

@@ -158,10 +158,16 @@ static __always_inline void wait_unwanted(struct fpl_waits *waits, __u64 ns)
 	waits->unwanted_ns += ns;
 }
 
+/* Is a wait as long as those that are asked for? */
+static __always_inline int is_wanted_length(__u64 ns)
+{
+	return ns >= config.block_min_ns && ns <= config.block_max_ns;
+}
+
 /* A wait of @ns is over: is a sample due when the thread runs? */
 static __always_inline void wait_ended(struct fpl_waits *waits, __u64 ns, int is_wanted)
 {
-	if (!is_wanted || ns < config.block_min_ns || ns > config.block_max_ns) {
+	if (!is_wanted || !is_wanted_length(ns)) {
 		wait_unwanted(waits, ns);
 		return;
 	}
@@ -180,6 +186,20 @@ static __always_inline void wait_ended(struct fpl_waits *waits, __u64 ns, int is
 static __always_inline void block_ended(struct fpl_thread_times *t, __u64 ns)
 {
 	wait_ended(&t->blocked, ns, (t->sleep & config.block_states) && !(t->sleep & STATE_NOLOAD));
+}
+
+/* A wait of @ns is over: was it at a lock, and is it wanted? Then it is added to the lock's sum. */
+static __noinline int lock_ended(struct task_struct *task, const struct fpl_thread_times *t,
+				 __u64 ns)
+{
+	__u64 addr;
+
+	if (!(t->sleep & STATE_INTERRUPTIBLE) || !is_wanted_length(ns))
+		return 0;
+	addr = lock_addr(task);
+	if (addr)
+		lock_add(task, addr, ns);
+	return addr != 0;
 }
 
 /* The thread has a CPU, or is to be sampled as if it had, after @ns of waiting for one. */
@@ -379,14 +399,17 @@ static __always_inline __u64 waits_take_due(struct fpl_thread_times *t, __u32 st
 /* FPL_SAMPLE_* of a wait in @state. */
 static __always_inline __u32 wait_flags(const struct fpl_thread_times *t, __u32 state)
 {
+	/* what a lock is named by depends on the mappings, as raw frames do */
 	if (state == FPL_THREAD_BLOCKED)
-		return FPL_SAMPLE_BLOCKED;
+		return config.flags & FPL_CONFIG_LOCKS ? FPL_SAMPLE_BLOCKED | FPL_SAMPLE_RAW
+						       : FPL_SAMPLE_BLOCKED;
 	return t->sleep ? FPL_SAMPLE_RUNNABLE | FPL_SAMPLE_WOKEN : FPL_SAMPLE_RUNNABLE;
 }
 
-/* Take a slot for the moment, whose sample weighs @weight ns of a wait. Returns its scratch; NULL:
- * no slot is free. */
-static __always_inline struct fpl_scratch *wait_weigh(struct moment *moment, __u64 weight)
+/* Take a slot for the moment, whose sample weighs @weight ns of a wait, which @waker ended
+ * (fpl_thread_times). Returns its scratch; NULL: no slot is free. */
+static __always_inline struct fpl_scratch *wait_weigh(struct moment *moment, __u64 weight,
+						      __u32 waker)
 {
 	struct fpl_scratch *s;
 
@@ -395,6 +418,7 @@ static __always_inline struct fpl_scratch *wait_weigh(struct moment *moment, __u
 	if (s) {
 		s->given.weight = weight;
 		s->given.objects = 0; /* it is no allocation */
+		s->given.waker = waker;
 	}
 	return s;
 }
@@ -410,7 +434,7 @@ static __always_inline void sample_wait(void *ctx, __u32 state)
 	if (!t || !weight)
 		return;
 	moment.flags = wait_flags(t, state);
-	if (!wait_weigh(&moment, weight))
+	if (!wait_weigh(&moment, weight, t->waker))
 		return;
 	sample_at(&moment);
 	slot_give_back(moment.slot);

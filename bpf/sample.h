@@ -12,6 +12,7 @@
 #include "bpf/count.h"
 #include "bpf/env.h"
 #include "bpf/event.h"
+#include "bpf/lock.h"
 #include "bpf/maps.h"
 #include "bpf/moment.h"
 #include "bpf/pid_ns.h"
@@ -177,7 +178,9 @@ static __always_inline __u32 sample_key(const struct moment *moment, struct fpl_
 					struct fpl_counters *count)
 {
 	if (moment->wakee)
-		return task_key(moment->wakee, s);
+		return config.flags & FPL_CONFIG_LOCKS ? 0 : task_key(moment->wakee, s);
+	if ((config.flags & FPL_CONFIG_LOCKS) && (moment->flags & FPL_SAMPLE_BLOCKED))
+		return lock_key(bpf_get_current_task_btf(), s);
 	if (moment->event && moment->event->key.kind != FPL_FIELD_NONE)
 		return event_key(moment->ctx, moment->event, s, count);
 	return 0;

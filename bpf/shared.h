@@ -385,6 +385,7 @@ struct fpl_record_header {
 #define FPL_SAMPLE_RUNNABLE 16u
 #define FPL_SAMPLE_WOKEN    32u /* runnable since it was woken up: the stack is where it slept */
 #define FPL_SAMPLE_STATE    (FPL_SAMPLE_BLOCKED | FPL_SAMPLE_RUNNABLE | FPL_SAMPLE_WOKEN)
+#define FPL_SAMPLE_WAKER    64u /* who ended a wait at a lock: another sample's key leads here */
 
 struct fpl_sample {
 	struct fpl_record_header header;
@@ -519,6 +520,9 @@ struct fpl_life {
 /* with FPL_CONFIG_WAKERS: only waits of threads that are not the kernel's */
 #define FPL_CONFIG_USER_WAKEES 131072u
 #define FPL_CONFIG_STACKS      32768u /* sample each thread once, at the end, but those on a CPU */
+/* With FPL_CONFIG_WAKERS: waits at locks alone, and samples are of both: of the thread that waits,
+ * whose key is the lock (enum fpl_lock_word), and of the one that ended it, FPL_SAMPLE_WAKER. */
+#define FPL_CONFIG_LOCKS 262144u
 
 enum fpl_unwind {
 	FPL_UNWIND_AUTO, /* CFI; frame-pointer steps where CFI is missing */
@@ -692,8 +696,11 @@ struct fpl_thread_times {
 	struct fpl_waits blocked, runnable;
 	__u32 state; /* enum fpl_thread_state */
 	__u32 sleep; /* the kernel's state that it left its CPU in last; 0: it would have run on */
+	__u32 waker; /* with FPL_CONFIG_LOCKS: id of the record with the stack of who ended the wait
+			that a sample is due of; 0: nothing is known */
+	__u32 _pad;
 };
-_Static_assert(sizeof(struct fpl_thread_times) == 112, "at most 128 bytes for each thread");
+_Static_assert(sizeof(struct fpl_thread_times) == 120, "at most 128 bytes for each thread");
 
 /* Bit of config.block_states, beside the kernel's: runnable threads are sampled, too. */
 #define FPL_STATE_RUNNABLE 0x80000000u
@@ -773,3 +780,5 @@ struct fpl_counters {
 };
 _Static_assert(FPL_LOST_COUNT <= 8, "fpl_counters.lost is too short");
 _Static_assert(FPL_FULL_COUNT <= 4, "fpl_counters.full is too short");
+
+#include "bpf/shared_locks.h"

@@ -45,12 +45,13 @@ static __noinline __u32 sleeper_copy(struct task_struct *task, struct fpl_snapsh
 	return size;
 }
 
-/* Put the sample, which has kernel frames alone, registers and stack together in @to. Returns the
- * size of the record; 0: no byte of the stack could be read. */
+/* Put the sample, which has kernel frames and a key, registers and stack together in @to. Returns
+ * the size of the record; 0: no byte of the stack could be read. */
 static __noinline __u64 sleeper_fill(struct task_struct *task, struct fpl_scratch *s,
 				     struct fpl_snapshot *to)
 {
-	__u64 regs_off = sizeof(s->sample) + 8ull * s->sample.nr_kernel;
+	__u32 nr = (__u32)s->sample.nr_kernel + s->sample.nr_key;
+	__u64 regs_off = sizeof(s->sample) + 8ull * nr;
 	__u64 off = regs_off + sizeof(s->regs) + sizeof(to->hole) + sizeof(to->shared);
 	__u64 addr = (s->walk.reg[ARCH_SP] & ~7ull) - ARCH_RED_ZONE;
 	__u32 size;
@@ -67,7 +68,7 @@ static __noinline __u64 sleeper_fill(struct task_struct *task, struct fpl_scratc
 	to->shared = (struct fpl_shared){ .slot = s->slot };
 	to->id = 0; /* no other one may share bytes with it */
 	bpf_probe_read_kernel(to->bytes, sizeof(s->sample), &s->sample);
-	frames_copy(to, sizeof(s->sample), s, 0, s->sample.nr_kernel, FPL_KERNEL_DEPTH_MAX);
+	frames_copy(to, sizeof(s->sample), s, 0, nr, FPL_KERNEL_DEPTH_MAX + FPL_KEY_MAX);
 	return snapshot_put_regs(s, to, FPL_RECORD_SNAPSHOT, regs_off) ? off + size : 0;
 }
 
@@ -154,6 +155,10 @@ static __noinline long sleeper_sample(struct task_struct *task, __u64 weight, __
 	}
 	if (s->sample.nr_kernel > FPL_KERNEL_DEPTH_MAX)
 		s->sample.nr_kernel = 0;
+	if (config.flags & FPL_CONFIG_LOCKS) {
+		s->given.waker = 0;
+		s->sample.nr_key = (__u16)lock_key(task, s);
+	}
 	sent = switches != -1ull && sleeper_regs(task, s) && !sleeper_send(task, s, switches);
 	if (!sent && (switches == -1ull || switches_of(task) != switches)) {
 		if (!(config.flags & FPL_CONFIG_STACKS))
@@ -186,12 +191,15 @@ static __always_inline int is_sleeper_wanted(struct task_struct *task)
 
 /* The run is over while the thread waited in @state, for @ns until then. Returns the weight of the
  * sample to take of that; 0: none. */
-static __always_inline __u64 times_last(struct task_struct *task, struct fpl_thread_times *t,
-					__u32 state, __u64 ns)
+static __noinline __u64 times_last(struct task_struct *task, struct fpl_thread_times *t,
+				   __u32 state, __u64 ns)
 {
+	int is_lock = (config.flags & FPL_CONFIG_LOCKS) && state == FPL_THREAD_BLOCKED;
+
 	/* one that has a CPU by now is not where it waited; one that sleeps has no waker yet */
 	if (!is_sleeper_wanted(task) || BPF_CORE_READ(task, on_cpu) ||
-	    (state == FPL_THREAD_BLOCKED && (config.flags & FPL_CONFIG_WAKERS))) {
+	    (state == FPL_THREAD_BLOCKED && !is_lock && (config.flags & FPL_CONFIG_WAKERS)) ||
+	    (is_lock && !lock_ended(task, t, ns))) {
 		times_unended(state, ns);
 		return 0;
 	}

@@ -37,7 +37,8 @@ struct uprobes_state {
 } KERNEL_TYPE;
 
 struct mm_struct {
-	__u64 start_stack; /* of its first thread: where the arguments are */
+	__u64 start_brk, brk; /* the heap */
+	__u64 start_stack;    /* of its first thread: where the arguments are */
 	struct uprobes_state uprobes_state;
 } KERNEL_TYPE;
 

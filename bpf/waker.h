@@ -52,19 +52,26 @@ static __noinline void waker_name(struct task_struct *wakee, struct fpl_scratch 
 	s->sample.weight = s->given.weight;
 	__builtin_memcpy(s->sample.comm, names[waker & 3], sizeof(s->sample.comm));
 	s->sample.flags = FPL_SAMPLE_KERNEL | FPL_SAMPLE_KTHREAD;
-	s->sample.nr_key = task_key(wakee, s);
+	if (config.flags & FPL_CONFIG_LOCKS)
+		s->sample.flags |= FPL_SAMPLE_WAKER;
+	else
+		s->sample.nr_key = task_key(wakee, s);
 	sample_count(s, count);
 }
 
-/* A wait of the other thread is over, and its sample weighs @weight. */
-static __always_inline void waker_sample(void *ctx, struct task_struct *wakee, __u64 weight)
+/* A wait of the other thread is over, and its sample weighs @weight. Returns the id of the record
+ * with the stack; 0: it was lost. */
+static __always_inline __u32 waker_sample(void *ctx, struct task_struct *wakee, __u64 weight)
 {
 	struct moment moment = { .ctx = ctx, .has_weight = 1, .wakee = wakee };
-	struct fpl_scratch *s = wait_weigh(&moment, weight);
+	struct fpl_scratch *s = wait_weigh(&moment, weight, 0);
 	enum waker waker;
 
 	if (!s)
-		return;
+		return 0;
+	if (config.flags & FPL_CONFIG_LOCKS)
+		moment.flags = FPL_SAMPLE_WAKER;
+	s->counted_id = 0;
 	waker = waker_now();
 	s->slot = moment.slot;
 	if (waker == WAKER_THREAD)
@@ -72,6 +79,7 @@ static __always_inline void waker_sample(void *ctx, struct task_struct *wakee, _
 	else
 		waker_name(wakee, s, waker);
 	slot_give_back(moment.slot);
+	return s->counted_id;
 }
 
 /* Is a wait of this thread one that is asked for? */
@@ -98,11 +106,18 @@ int BPF_PROG(sample_waking, struct task_struct *task)
 	t = times_wake(task, &ns);
 	if (!t)
 		return 0;
-	if (!is_wakee_wanted(task)) {
+	if (!is_wakee_wanted(task) ||
+	    ((config.flags & FPL_CONFIG_LOCKS) && !lock_ended(task, t, ns))) {
 		wait_unwanted(&t->blocked, ns);
 		return 0;
 	}
 	block_ended(t, ns);
+	if (config.flags & FPL_CONFIG_LOCKS) {
+		/* the sample of the wait itself is taken when the thread runs */
+		if (t->blocked.due_ns)
+			t->waker = waker_sample(ctx, task, 0);
+		return 0;
+	}
 	weight = waits_take_due(t, FPL_THREAD_BLOCKED);
 	if (weight)
 		waker_sample(ctx, task, weight);

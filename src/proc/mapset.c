@@ -173,3 +173,12 @@ const struct fpl_mapping *mapset_find(const struct mapset *set, uint64_t addr)
 		return &set->mappings[idx];
 	return NULL;
 }
+
+const struct fpl_mapping *mapset_find_below(const struct mapset *set, uint64_t addr)
+{
+	uint32_t idx = lower_bound(set, addr);
+
+	if (idx < set->nr && set->mappings[idx].start <= addr)
+		return &set->mappings[idx];
+	return idx ? &set->mappings[idx - 1] : NULL;
+}

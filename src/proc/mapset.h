@@ -42,3 +42,5 @@ bool mapset_has_other(const struct mapset *set, const struct fpl_mapping *map);
 
 /* The mapping that contains @addr, or NULL. Cost: O(log nr). */
 const struct fpl_mapping *mapset_find(const struct mapset *set, uint64_t addr);
+/* The last mapping that begins at or below @addr, or NULL. Cost: O(log nr). */
+const struct fpl_mapping *mapset_find_below(const struct mapset *set, uint64_t addr);

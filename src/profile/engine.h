@@ -162,7 +162,7 @@ struct engine_options {
 	uint64_t duration_ms; /* 0: until a signal, or the end of the command */
 	/* The run is cut into windows of this length, whose profiles the listener gets, and of
 	 * which one begins each every_ms, which is no less: with a listener of windows, objects,
-	 * and nothing else. Not with SOURCE_BLOCKED, SOURCE_HEAP, compare and a record_path. 0: it
+	 * and nothing else. Not with locks, SOURCE_HEAP, compare and a record_path. 0: it
 	 * is not cut. */
 	uint64_t window_ms, every_ms;
 	uint64_t delay_ms; /* from the start of the targets to the first sample */
@@ -219,6 +219,19 @@ static inline bool engine_is_wall(const struct engine_options *options)
 {
 	return options->nr_sources == 2 && options->sources[0].class == SOURCE_CLOCK &&
 	       options->sources[1].class == SOURCE_BLOCKED;
+}
+
+/* Are the waits at locks sampled, by who waits and who ends it together? */
+static inline bool engine_is_locks(const struct engine_options *options)
+{
+	return options->nr_sources == 2 && options->sources[0].class == SOURCE_BLOCKED &&
+	       options->sources[1].class == SOURCE_WAKER;
+}
+
+/* Do several sources make one? */
+static inline bool engine_is_joint(const struct engine_options *options)
+{
+	return engine_is_wall(options) || engine_is_locks(options);
 }
 
 /*

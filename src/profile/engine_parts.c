@@ -306,8 +306,10 @@ static void make_retirement(struct engine *engine)
 		.collect = &engine->collect,
 		.tracker = &engine->tracker,
 		.intakes = &engine->intakes,
-		/* what compare judges by is read at the end; windows are handed over soon */
-		.namer = engine->options->compare || engine->options->window_ms
+		/* what compare judges by is read at the end, and variables are; windows are handed
+		 * over soon */
+		.namer = engine->options->compare || engine->options->window_ms ||
+					 engine_is_locks(engine->options)
 				 ? NULL
 				 : engine->options->namer,
 		.before = listening_before,

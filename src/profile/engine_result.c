@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "profile/books.h"
 #include "profile/engine_state.h"
+#include "profile/lock_waits.h"
 #include "profile/refusals.h"
 #include "profile/source_heap.h"
 #include "profile/usage.h"
@@ -47,6 +48,8 @@ static int take_stacks(const struct engine *engine, struct run_window *window,
 	AUTO_FREE uint32_t *places = NULL;
 
 	if (engine->options->timeline_memory && stack_store_places(window->store, &places))
+		return -ENOMEM;
+	if (engine_is_locks(engine->options) && lock_waits_link(window->store))
 		return -ENOMEM;
 	if (stack_store_take(window->store, &profile->stacks, &profile->nr_stacks))
 		return -ENOMEM;
@@ -166,7 +169,7 @@ static void fill_books(const struct engine *engine, const struct run_window *win
 	struct source_sums sums = sources_sum(&due, counters->fired, entered);
 
 	profile->books.expected = sums.expected;
-	profile->books.counted = engine_is_wall(engine->options) ? 0 : sums.counted;
+	profile->books.counted = engine_is_joint(engine->options) ? 0 : sums.counted;
 	profile->books.missed = sums.missed;
 	profile->books.bpf_runs = counted->bpf_runs ? counted->bpf_runs : counters->fired;
 	profile->deep = (struct profile_deep){
@@ -212,6 +215,11 @@ static int close_books(struct engine *engine, struct run_window *window, struct 
 
 	int64_t gap = books_gap(&profile->books, profile_shown(profile));
 
+	if (engine_is_locks(engine->options))
+		code = lock_waits_take(&engine->kernel, profile);
+	if (code)
+		return fpl_fail(err, code == -ENOMEM ? code : -EOPNOTSUPP, "locks: %s",
+				strerror(-code));
 	if (gap)
 		fpl_log(FPL_LOG_ERROR,
 			"the books do not close by %lld samples: this is a bug of fpless",
@@ -267,12 +275,16 @@ static void take_sources(const struct engine *engine, struct profile *profile)
 			profile->nr_cpus = (uint32_t)source->nr_sampled;
 	}
 	profile->is_wall = engine_is_wall(engine->options);
+	profile->is_locks = engine_is_locks(engine->options);
+	if (profile->is_locks)
+		snprintf(list[0].name, sizeof(list[0].name), "locks");
 	if (profile->is_wall) {
 		list[0] = list[1]; /* both weigh ns, and the stacks tell the state */
 		snprintf(list[0].name, sizeof(list[0].name), "wall");
 		snprintf(list[0].type, sizeof(list[0].type), "wall");
 	}
-	profile_set_sources(profile, list, profile->is_wall ? 1 : engine->nr_sources);
+	profile_set_sources(profile, list,
+			    engine_is_joint(engine->options) ? 1 : engine->nr_sources);
 	if (clock && !profile->is_wall)
 		profile->hz_end = engine->overhead.throttle.nr_changes ? NS_PER_S / clock->period
 								       : clock->what.hz;

@@ -116,7 +116,7 @@ static void configure(struct fpless_bpf *skel, const struct engine_options *opti
 		.wakeup_bytes = ring_bytes(options) / 4,
 		.nr_stack_groups = nr_stack_groups(options),
 		.fp_depth = fp_depth(host),
-		.nr_sources = engine_is_wall(options) ? 1 : (uint32_t)nr_sources,
+		.nr_sources = engine_is_joint(options) ? 1 : (uint32_t)nr_sources,
 		.block_ns = options->blocks.period_ns,
 		.block_min_ns = options->blocks.min_ns,
 		.block_max_ns = options->blocks.max_ns,
@@ -145,6 +145,8 @@ static void configure(struct fpless_bpf *skel, const struct engine_options *opti
 		config.flags |= FPL_CONFIG_STACKS;
 	if (options->blocks.user_wakees)
 		config.flags |= FPL_CONFIG_USER_WAKEES;
+	if (engine_is_locks(options))
+		config.flags |= FPL_CONFIG_LOCKS;
 	if (options->nr_tids)
 		config.flags |= FPL_CONFIG_THREADS;
 	if (options->timeline_memory || (options->listener && options->listener->sample))
@@ -200,6 +202,7 @@ static int size_maps(struct fpless_bpf *skel, const struct engine_options *optio
 		code |= bpf_map__reuse_fd(skel->maps.chunks, chunk_maker_fd(kernel->chunk_maker));
 	if (options->heap.max_live)
 		code |= bpf_map__set_max_entries(skel->maps.live, options->heap.max_live);
+	code |= bpf_map__set_autocreate(skel->maps.locks, engine_is_locks(options));
 	code |= size_filters(skel, options);
 	code |= bpf_map__set_autocreate(skel->maps.leaving, skel->rodata->config.pid_ns != 0);
 	kernel->nr_objects = KERNEL_SIDE_NR_OBJECTS;
@@ -688,6 +691,25 @@ int kernel_side_live(const struct kernel_side *kernel,
 			return code;
 		for (uint32_t i = 0; i < nr; i++)
 			fn(&values[i], ctx);
+	}
+	return 0;
+}
+
+int kernel_side_locks(const struct kernel_side *kernel,
+		      void (*fn)(const struct fpl_lock_key *key, const struct fpl_lock *lock,
+				 void *ctx),
+		      void *ctx, struct fpl_lock *ret_beyond)
+{
+	int fd = bpf_map__fd(kernel->skel->maps.locks);
+	struct fpl_lock_key key, *last = NULL;
+	struct fpl_lock lock;
+
+	*ret_beyond = kernel->skel->bss->locks_beyond;
+	while (!bpf_map_get_next_key(fd, last, &key)) {
+		if (bpf_map_lookup_elem(fd, &key, &lock))
+			return -errno;
+		fn(&key, &lock, ctx);
+		last = &key;
 	}
 	return 0;
 }

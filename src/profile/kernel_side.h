@@ -168,6 +168,14 @@ FPL_MUST_CHECK int kernel_side_live(const struct kernel_side *kernel,
 				    void (*fn)(const struct fpl_live *entry, void *ctx), void *ctx);
 
 /* Entries that `live` has room for. */
+/*
+ * Call @fn for each lock that threads waited at, and fill in what was beyond the map. Errors: those
+ * of bpf(2). With engine_is_locks() only, once no program runs.
+ */
+FPL_MUST_CHECK int kernel_side_locks(const struct kernel_side *kernel,
+				     void (*fn)(const struct fpl_lock_key *key,
+						const struct fpl_lock *lock, void *ctx),
+				     void *ctx, struct fpl_lock *ret_beyond);
 uint32_t kernel_side_live_max(const struct kernel_side *kernel);
 
 /* Memory charged to all maps, bytes, as the kernel says in fdinfo; chunks of the pool included. */

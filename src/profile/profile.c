@@ -58,6 +58,18 @@ uint64_t profile_shown(const struct profile *profile)
 	return shown;
 }
 
+const struct profile_stack *profile_waker(const struct profile *profile,
+					  const struct profile_stack *stack)
+{
+	uint64_t number;
+
+	if (!stack_is_lock(stack->flags, stack->nr_key))
+		return NULL;
+	number = stack->frames[(size_t)stack->nr_user + stack->nr_kernel + stack->nr_fp +
+			       FPL_LOCK_WAKER];
+	return number && number <= profile->nr_wakers ? &profile->wakers[number - 1] : NULL;
+}
+
 void profile_move_events(struct profile *profile, const uint32_t *places)
 {
 	size_t kept = 0;
@@ -100,6 +112,10 @@ void profile_fini(struct profile *profile)
 	for (size_t i = 0; i < profile->nr_stacks; i++)
 		free(profile->stacks[i].frames);
 	free(profile->stacks);
+	for (size_t i = 0; i < profile->nr_wakers; i++)
+		free(profile->wakers[i].frames);
+	free(profile->wakers);
+	free(profile->locks);
 	free(profile->events);
 	code_names_destroy(profile->code_names);
 	code_orders_destroy(profile->code_orders);

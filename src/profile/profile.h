@@ -51,6 +51,13 @@ enum profile_label { PROFILE_LABEL_LIST(X) PROFILE_LABEL_COUNT };
 enum { PROFILE_LABEL_LIST(X) PROFILE_BY_KEY = 1 << PROFILE_LABEL_COUNT };
 #undef X
 
+/* The waits at one lock, exactly. */
+struct profile_lock {
+	uint32_t pid;
+	uint64_t addr; /* of the futex there; FPL_LOCK_SEVERAL: at more than one at a time */
+	uint64_t ns, nr;
+};
+
 /* Sums of allocations, as pprofs of heaps call them; all 0 of other sources. */
 struct profile_heap_sums {
 	uint64_t alloc_objects, alloc_space, inuse_objects, inuse_space;
@@ -74,8 +81,11 @@ struct profile_stack {
 	uint8_t flags;	/* FPL_SAMPLE_KTHREAD and those of states */
 	uint8_t source; /* of several: sources[source] of the profile; else 0 */
 	uint16_t nr_user, nr_kernel;
-	uint16_t nr_fp;		  /* 0 unless both walks were asked for */
-	uint8_t nr_key;		  /* 0, 1 or FPL_KEY_MAX: the value of the field in profile.key */
+	uint16_t nr_fp; /* 0 unless both walks were asked for */
+	/* 0, 1 or FPL_KEY_MAX: the value of the field in profile.key; of a lock those of enum
+	 * fpl_lock_word, but FPL_LOCK_WAKER is 1 + the number of a stack among profile.wakers, 0:
+	 * nothing is known */
+	uint8_t nr_key;
 	uint32_t elided;	  /* the most frames that FPL_FRAME_GAP among user stands for */
 	char comm[FPL_COMM_SIZE]; /* NUL-terminated */
 	/* owned: user[nr_user] leaf first, then kernel[nr_kernel] leaf first, then fp[nr_fp]: the
@@ -273,6 +283,15 @@ struct profile {
 	struct profile_deep deep;
 	bool has_states; /* stacks tell what the thread did: FPL_SAMPLE_*, or it was on a CPU */
 	bool is_wall;	 /* its one source is the time of threads, in all states */
+	/* Its one source are the waits at locks: the key of each stack is a lock. */
+	bool is_locks;
+	/* Owned [nr_wakers]: who ended them. They are no samples of their own, and weigh nothing.
+	 */
+	struct profile_stack *wakers;
+	size_t nr_wakers;
+	struct profile_lock *locks; /* owned [nr_locks], ascending by pid and addr */
+	size_t nr_locks;
+	struct fpl_lock locks_beyond; /* waits at those that there was no room for */
 	struct fpl_times times; /* of the targets' threads, where a source asks for them; else 0 */
 	uint64_t nr_times_left; /* of threads that were exiting: theirs are in a later window, or in
 				   none */
@@ -289,6 +308,12 @@ struct profile {
 	uint64_t away_ns;	   /* in which it was stopped, or had no CPU, for long at a time */
 };
 
+/* Is the key of @nr_key words a lock, where FPL_SAMPLE_* are @flags? No other wait has a key. */
+static inline bool stack_is_lock(uint8_t flags, uint16_t nr_key)
+{
+	return (flags & FPL_SAMPLE_BLOCKED) && nr_key == FPL_KEY_MAX;
+}
+
 /* Let it be of @list [@nr], at least 1. */
 void profile_set_sources(struct profile *profile, const struct profile_source *list, size_t nr);
 
@@ -300,6 +325,11 @@ bool profile_counts_events(const struct profile *profile);
 
 /* Sum of the counts of all stacks: what a writer that loses nothing has shown. */
 uint64_t profile_shown(const struct profile *profile);
+
+/* The stack of the one that ended the wait of @stack at a lock; NULL: it is not known, or the stack
+ * is of none. */
+const struct profile_stack *profile_waker(const struct profile *profile,
+					  const struct profile_stack *stack);
 
 #define PROFILE_NO_STACK UINT32_MAX
 

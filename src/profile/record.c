@@ -2,6 +2,7 @@
 #include "profile/record.h"
 
 #include "proc/mapset.h"
+#include "profile/profile.h"
 
 static size_t frames_end(const struct fpl_sample *sample)
 {
@@ -71,8 +72,23 @@ static size_t resolve(uint64_t *frames, size_t nr, const struct mapset *set)
 	return nr_raw;
 }
 
+/* The object that may have the lock at key[FPL_LOCK_ADDR]: an object's data follow its code, and no
+ * other object lies between them. Who names it knows how far its data go. */
+static void resolve_lock(uint64_t *key, const struct mapset *set)
+{
+	const struct fpl_mapping *map = mapset_find_below(set, key[FPL_LOCK_ADDR]);
+
+	if (map && map->object && key[FPL_LOCK_ADDR] - map->bias <= FPL_FRAME_VADDR_MASK)
+		key[FPL_LOCK_PLACE] = (uint64_t)map->object << FPL_FRAME_OBJECT_SHIFT |
+				      (key[FPL_LOCK_ADDR] - map->bias);
+}
+
 size_t record_resolve(struct fpl_sample *sample, const struct mapset *set)
 {
+	uint64_t *rest = (uint64_t *)record_rest(sample);
+
+	if (stack_is_lock(sample->flags, sample->nr_key))
+		resolve_lock(rest + sample->nr_kernel + sample->nr_fp, set);
 	return resolve((uint64_t *)record_user(sample), sample->nr_user, set) +
-	       resolve((uint64_t *)record_rest(sample) + sample->nr_kernel, sample->nr_fp, set);
+	       resolve(rest + sample->nr_kernel, sample->nr_fp, set);
 }

@@ -71,7 +71,8 @@ static inline const struct fpl_island *record_islands(const struct fpl_sample *s
 }
 
 /*
- * Name the raw user and fp frames of the record by @set: with the same mappings, so that equal
- * addresses of both walks stay equal. Returns the number of frames that stay raw.
+ * Name the raw user and fp frames of the record by @set, and the lock that is its key: with the
+ * same mappings, so that equal addresses of both walks stay equal. Returns the number of frames
+ * that stay raw.
  */
 size_t record_resolve(struct fpl_sample *sample, const struct mapset *set);

@@ -243,6 +243,8 @@ static int add_entry(struct stack_store *store, uint64_t hash, const struct iden
 	note_objects(store, user, part->nr_user);
 	if (part->nr_fp)
 		note_objects(store, rest + part->nr_kernel, part->nr_fp);
+	if (stack_is_lock(part->flags, part->nr_key))
+		note_objects(store, rest + part->nr_kernel + part->nr_fp + FPL_LOCK_PLACE, 1);
 	store->entries[store->nr] = (struct entry){ .part = *part, .hash = hash, .frames = frames };
 	store->bytes += charge;
 	*ret = (uint32_t)store->nr++;
@@ -349,7 +351,7 @@ int stack_store_add(struct stack_store *store, const struct fpl_sample *sample,
 		.nr_fp = sample->nr_fp,
 		.stop = sample->stop,
 		/* where the frames are the same, how they were come by makes no two stacks */
-		.flags = sample->flags & (FPL_SAMPLE_KTHREAD | FPL_SAMPLE_STATE),
+		.flags = sample->flags & (FPL_SAMPLE_KTHREAD | FPL_SAMPLE_STATE | FPL_SAMPLE_WAKER),
 		.source = (uint8_t)(sample->source % FPL_SOURCES_MAX),
 		.nr_key = (uint8_t)sample->nr_key,
 	};
@@ -365,7 +367,7 @@ int stack_store_add(struct stack_store *store, const struct fpl_sample *sample,
 	keep_elided(&store->entries[entry], sample->elided);
 	if (!store->entries[entry].first_ns)
 		store->entries[entry].first_ns = sample->header.time_ns;
-	if (!sample->count || sample->objects)
+	if (!sample->count || sample->objects || (sample->flags & FPL_SAMPLE_WAKER))
 		code = name_entry(store, sample->id, entry);
 	if (code || !sample->count)
 		return code;

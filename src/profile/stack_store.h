@@ -26,8 +26,8 @@ void stack_store_separate(struct stack_store *store, unsigned by);
 /*
  * Take in the stack of @sample with its frames: @user [nr_user], and @rest, kernel[nr_kernel] then
  * fp[nr_fp], then key[nr_key]. sample->count samples of it are counted; with count 0 they come
- * later, by stack_store_count under sample->id. An allocation is found by its id in any case.
- * Errors: -ENOSPC over the budget; -ENOMEM.
+ * later, by stack_store_count under sample->id. An allocation and a waker are found by their id in
+ * any case. Errors: -ENOSPC over the budget; -ENOMEM.
  */
 FPL_MUST_CHECK int stack_store_add(struct stack_store *store, const struct fpl_sample *sample,
 				   const uint64_t *user, const uint64_t *rest);

@@ -40,6 +40,8 @@ static const struct {
 	{ "both walks", 29, FPL_UNWIND_AUTO, 32768, 1, 0 },
 	/* and both walks, in a container */
 	{ "filters and labels", 4092, FPL_UNWIND_AUTO, 32768, 1, 1 },
+	{ "waits at locks", 12 | FPL_CONFIG_WAKERS | FPL_CONFIG_LOCKS, FPL_UNWIND_AUTO, 32768, 0,
+	  1 },
 	{ "all processes, user and kernel", 13, FPL_UNWIND_AUTO, 32768, 0, 0 },
 	{ "targets only", 12, FPL_UNWIND_AUTO, 32768, 0, 0 },
 	{ "user only", 4, FPL_UNWIND_AUTO, 32768, 0, 0 },

@@ -210,6 +210,52 @@ static void plt_entries_push_from_their_literal_on(void **state)
 	assert_int_equal(arch_plt_extra(0x1000, 0), 8);
 }
 
+static void calls_that_wait_at_a_futex_are_told(void **state)
+{
+	static const struct {
+		const char *what;
+		uint64_t call, op, cs, addr;
+	} cases[] = {
+		{ "FUTEX_WAIT", 202, 0, 0x33, 0x1000 },
+		{ "FUTEX_WAIT_PRIVATE", 202, 128, 0x33, 0x1000 },
+		{ "FUTEX_WAKE", 202, 129, 0x33, 0 },
+		{ "FUTEX_WAIT_BITSET, by the clock of the day", 202, 9 | 128 | 256, 0x33, 0x1000 },
+		{ "FUTEX_LOCK_PI", 202, 6, 0x33, 0x1000 },
+		{ "FUTEX_UNLOCK_PI", 202, 7, 0x33, 0 },
+		{ "FUTEX_WAIT_REQUEUE_PI", 202, 11 | 128, 0x33, 0x1000 },
+		{ "FUTEX_LOCK_PI2", 202, 13, 0x33, 0x1000 },
+		{ "no operation", 202, 16, 0x33, 0 },
+		{ "the upper half of the register is no part of it", 202, 0xffffffff00000080, 0x33,
+		  0x1000 },
+		{ "of x32", 202 | ARCH_X32_CALL, 128, 0x33, 0x1000 },
+		{ "futex_wait", 455, 129, 0x33, 0x1000 },
+		{ "futex_waitv", 449, 0, 0x33, FPL_LOCK_SEVERAL },
+		{ "another call", 35, 0, 0x33, 0 },
+		{ "an interrupt", UINT64_MAX, 0, 0x33, 0 },
+		{ "the number that 32-bit code has for it, in 64-bit code", 240, 0, 0x33, 0 },
+		{ "the same of 32-bit code", 240, 128, 0x23, 0x2000 },
+		{ "with times of 64 bits", 422, 9, 0x23, 0x2000 },
+		{ "FUTEX_WAKE of 32-bit code", 240, 1, 0x23, 0 },
+		{ "the number that 64-bit code has for it, in 32-bit code", 202, 0, 0x23, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		__u64 word[ARCH_PT_CALL_WORDS] = { 0 }, got;
+		bool is_32bit = cases[i].cs == 0x23;
+
+		word[ARCH_PT_ORIG_RAX - ARCH_PT_CALL] = cases[i].call;
+		word[ARCH_PT_CS - ARCH_PT_CALL] = cases[i].cs;
+		word[ARCH_PT_RDI - ARCH_PT_CALL] = 0x1000;
+		/* the other register says FUTEX_WAKE */
+		word[ARCH_PT_RSI - ARCH_PT_CALL] = is_32bit ? 1 : cases[i].op;
+		word[ARCH_PT_RCX - ARCH_PT_CALL] = is_32bit ? cases[i].op : 1;
+		got = arch_futex_addr(word, 0x2000);
+		if (got != cases[i].addr)
+			fail_msg("%s: 0x%llx", cases[i].what, (unsigned long long)got);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -221,6 +267,7 @@ int main(void)
 		cmocka_unit_test(code_segments_say_mode_and_width),
 		cmocka_unit_test(registers_being_stored_are_not_taken),
 		cmocka_unit_test(plt_entries_push_from_their_literal_on),
+		cmocka_unit_test(calls_that_wait_at_a_futex_are_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -110,11 +110,59 @@ static void raw_frames_of_both_walks_are_named_by_one_mapset(void **state)
 	mapset_put(set);
 }
 
+static void a_lock_is_placed_in_the_object_below_it(void **state)
+{
+	static const struct fpl_mapping maps[] = {
+		{ .start = 0x1000, .end = 0x2000, .bias = 0x800, .object = 1 },
+		{ .start = 0x5000, .end = 0x6000, .bias = 0x4000, .object = 2 },
+		{ .start = 0x8000, .end = 0x9000, .flags = FPL_MAPPING_ANON },
+	};
+	static const struct {
+		const char *what;
+		uint8_t flags;
+		uint16_t nr_key;
+		uint64_t addr, place;
+	} cases[] = {
+		{ "data behind the code", FPL_SAMPLE_BLOCKED, FPL_KEY_MAX, 0x3010,
+		  FRAME(1, 0x2810) },
+		{ "in the code's own pages", FPL_SAMPLE_BLOCKED, FPL_KEY_MAX, 0x5008,
+		  FRAME(2, 0x1008) },
+		{ "behind code of no object", FPL_SAMPLE_BLOCKED, FPL_KEY_MAX, 0x9010, 0 },
+		{ "below all", FPL_SAMPLE_BLOCKED, FPL_KEY_MAX, 0x800, 0 },
+		{ "too far away for a frame", FPL_SAMPLE_BLOCKED, FPL_KEY_MAX, 1ull << 47, 0 },
+		{ "the key of another sample", 0, FPL_KEY_MAX, 0x3010, 0 },
+		{ "no key", FPL_SAMPLE_BLOCKED, 0, 0x3010, 0 },
+	};
+	struct mapset *set = mapset_create();
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(maps); i++)
+		assert_int_equal(mapset_add(&set, &maps[i]), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct {
+			struct fpl_sample sample;
+			uint64_t user[1], kernel[1], key[FPL_KEY_MAX];
+		} record = { .sample = { .nr_user = 1,
+					 .nr_kernel = 1,
+					 .nr_key = cases[i].nr_key,
+					 .flags = cases[i].flags },
+			     .key = { [FPL_LOCK_ADDR] = cases[i].addr, [FPL_LOCK_WAKER] = 7 } };
+
+		record_resolve(&record.sample, set);
+		if (record.key[FPL_LOCK_PLACE] != cases[i].place ||
+		    record.key[FPL_LOCK_ADDR] != cases[i].addr || record.key[FPL_LOCK_WAKER] != 7)
+			fail_msg("%s: 0x%llx", cases[i].what,
+				 (unsigned long long)record.key[FPL_LOCK_PLACE]);
+	}
+	mapset_put(set);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_part_must_lie_within_the_record),
 		cmocka_unit_test(raw_frames_of_both_walks_are_named_by_one_mapset),
+		cmocka_unit_test(a_lock_is_placed_in_the_object_below_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

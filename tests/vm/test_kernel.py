@@ -35,7 +35,9 @@ COMPLETE_STOPS = {"outermost", "exiting", "execing", "no_user_regs"}
 VERIFIED_MAX = 115000  # instructions: decision 0005
 FP_DEPTH = 50  # perf_event_max_stack for compare; nobody else samples in a guest
 UPROBE_CALLS, HEAP_OPERATIONS = "1000", "500"  # of each thread
-CONFIGS = ["filters and labels"]  # with both walks: the most there can be to verify: profile's and compare's
+# With both walks the most there can be to verify, profile's and compare's; the other one has the programs of locks, which
+# a filter by cgroup leaves nothing to do.
+CONFIGS = ["filters and labels", "waits at locks"]
 
 
 class GuestRun:
