@@ -51,6 +51,9 @@ void names_expect(const struct names *names)
 		expect(names, stack->frames + stack->nr_user + stack->nr_kernel, stack->nr_fp,
 		       &said);
 	}
+	for (size_t i = 0; i < names->profile->nr_wakers; i++)
+		expect(names, names->profile->wakers[i].frames, names->profile->wakers[i].nr_user,
+		       &said);
 }
 
 void names_init(struct names *names, const struct profile *profile, struct namer *namer,

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/vector.h"
+#include "naming/lock_names.h"
 #include "profile/scripts.h"
 #include "recording/sources.h"
 
@@ -28,6 +29,7 @@ struct recorder {
 	uint32_t *objects; /* owned [nr_objects + 1]: of the recording, by id in the profile; 0:
 			      no frame yet */
 	VECTOR(uint32_t) frames; /* room for those of the stack at hand */
+	struct lock_names locks;
 };
 
 static void recorder_fini(struct recorder *recorder)
@@ -35,6 +37,7 @@ static void recorder_fini(struct recorder *recorder)
 	free(recorder->added);
 	free(recorder->objects);
 	vector_fini(&recorder->frames);
+	lock_names_fini(&recorder->locks);
 }
 
 /* PROFILE_BY_* as RECORDING_HAS_*. */
@@ -274,21 +277,48 @@ static bool has_runnable(const struct profile_stack *stack)
 	return stack->flags & FPL_SAMPLE_WOKEN;
 }
 
-/* Add the frame that stands for waiting to run behind a sleep. */
-static int add_runnable(struct recorder *recorder, uint32_t *ret)
+/* Add a frame that has a name and nothing else. */
+static int add_word(struct recorder *recorder, enum recording_kind kind, const char *word,
+		    uint32_t *ret)
 {
 	struct recording_frame frame = {
 		.address = RECORDING_NO_ADDRESS,
-		.kind = RECORDING_KERNEL,
+		.kind = (uint8_t)kind,
 		.origin = RECORDING_NO_ORIGIN,
 	};
-	const struct frame_name name = { .symbol = RECORDING_RUNNABLE, .start = NAMES_NO_START };
+	const struct frame_name name = { .symbol = word, .start = NAMES_NO_START };
 
 	return add_named(recorder, &frame, &name, ret);
 }
 
-/* Add the user frames, the kernel's but the first @nr_own, and those of the other walk. */
-static int add_frames(struct recorder *recorder, const struct profile_stack *stack, size_t nr_own)
+/* Frames that @waker, who may be NULL, adds to a stack. */
+static size_t waker_frames(const struct profile_stack *waker)
+{
+	return waker ? waker->nr_user + (size_t)2 : 0;
+}
+
+/* Add them above the leaf of the stack: the outermost one first, so that where the wait was ended
+ * is next to where it was. */
+static int add_waker(struct recorder *recorder, const struct profile_stack *waker, uint32_t *to)
+{
+	char comm[FPL_COMM_SIZE + 1] = "", text[FPL_COMM_SIZE + sizeof(RECORDING_WAKER)];
+	int err;
+
+	memcpy(comm, waker->comm, FPL_COMM_SIZE);
+	if (*comm == '[') /* an interrupt */
+		memcpy(text, comm, sizeof(comm));
+	else
+		snprintf(text, sizeof(text), RECORDING_WAKER, comm);
+	err = add_word(recorder, RECORDING_USER, text, to++);
+	for (size_t i = waker->nr_user; !err && i-- > 0;)
+		err = add_user(recorder, waker, waker->frames[i], to++);
+	return err ? err : add_word(recorder, RECORDING_USER, RECORDING_DELIMITER, to);
+}
+
+/* Add the frames of @waker, the user frames, the kernel's but the first @nr_own, and those of the
+ * other walk. */
+static int add_frames(struct recorder *recorder, const struct profile_stack *stack, size_t nr_own,
+		      const struct profile_stack *waker)
 {
 	const uint64_t *kernel = stack->frames + stack->nr_user;
 	const uint64_t *fp = kernel + stack->nr_kernel;
@@ -296,14 +326,17 @@ static int add_frames(struct recorder *recorder, const struct profile_stack *sta
 	int err = 0;
 
 	/* one more: of waiting to run */
-	if (vector_reserve(&recorder->frames,
-			   (size_t)stack->nr_user + stack->nr_kernel + stack->nr_fp + 1))
+	if (vector_reserve(&recorder->frames, (size_t)stack->nr_user + stack->nr_kernel +
+						      stack->nr_fp + 1 + waker_frames(waker)))
 		return -ENOMEM;
 	to = recorder->frames.list;
+	if (waker)
+		err = add_waker(recorder, waker, to);
+	to += waker_frames(waker);
 	for (size_t i = 0; !err && i < stack->nr_user; i++)
 		err = add_user(recorder, stack, stack->frames[i], to++);
 	if (!err && has_runnable(stack))
-		err = add_runnable(recorder, to++);
+		err = add_word(recorder, RECORDING_KERNEL, RECORDING_RUNNABLE, to++);
 	for (size_t i = nr_own; !err && i < stack->nr_kernel; i++)
 		err = add_kernel(recorder, kernel[i], i, to++);
 	for (size_t i = 0; !err && i < stack->nr_fp; i++)
@@ -332,6 +365,10 @@ static int add_key(struct recorder *recorder, const struct profile_stack *stack,
 	const uint64_t *key = stack->frames + stack->nr_user + stack->nr_kernel + stack->nr_fp;
 	char text[8 * FPL_KEY_MAX + 1] = "";
 
+	if (profile->is_locks)
+		return recording_add_text(
+			recorder->recording,
+			lock_names_find(&recorder->locks, stack->pid, key[FPL_LOCK_ADDR]), ret);
 	if (stack->nr_key == 1)
 		snprintf(text, sizeof(text), source->is_key_signed ? "%" PRId64 : "%" PRIu64,
 			 key[0]);
@@ -363,11 +400,12 @@ static int add_stack(struct recorder *recorder, const struct profile_stack *stac
 	const struct profile *profile = recorder->names->profile;
 	size_t nr_own = names_nr_own(recorder->names, stack);
 	bool no_user = stack->flags & FPL_SAMPLE_KTHREAD;
+	const struct profile_stack *waker = profile_waker(profile, stack);
 	struct recording_stack key = {
 		.count = stack->count,
 		.weight = stack->weight,
 		.task = stack->start_ns,
-		.nr_user = stack->nr_user,
+		.nr_user = (uint16_t)(stack->nr_user + waker_frames(waker)),
 		.nr_kernel = (uint16_t)(stack->nr_kernel - nr_own + has_runnable(stack)),
 		.state = state_of(profile, stack),
 		.nr_fp = stack->nr_fp,
@@ -406,7 +444,7 @@ static int add_stack(struct recorder *recorder, const struct profile_stack *stac
 		key.class = class;
 	}
 	if (!err)
-		err = add_frames(recorder, stack, nr_own);
+		err = add_frames(recorder, stack, nr_own, waker);
 	if (!err)
 		err = recording_add_stack(recorder->recording, &key, recorder->frames.list, ret);
 	return err || !profile->heap.is_on ? err : add_heap(recorder, stack, *ret);
@@ -445,11 +483,15 @@ int recorded_make(struct names *names, const uint8_t *classes, struct recording 
 	recorder.objects = calloc(profile->nr_objects + 1, sizeof(*recorder.objects));
 	if (stacks && recorder.added && recorder.objects)
 		error = add_run(&recorder);
+	if (!error && profile->is_locks)
+		error = lock_names_make(names, &recorder.locks);
 	for (size_t i = 0; !error && i < profile->nr_stacks; i++)
 		error = add_stack(&recorder, &profile->stacks[i], classes ? classes[i] : 0,
 				  &stacks[i]);
 	if (!error)
 		error = add_events(&recorder, stacks);
+	if (!error && profile->is_locks)
+		error = lock_names_add_numbers(&recorder.locks, profile, ret);
 	if (error)
 		return fpl_fail(err, error, "out of memory for %zu stacks with names",
 				profile->nr_stacks);

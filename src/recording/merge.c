@@ -248,6 +248,12 @@ static void merge_note(struct merger *merger, const char *key, const char *note)
 		must_set_note(merger->to, key, NULL);
 }
 
+/* Those of several runs would have to be joined by name: the stacks are what is left. */
+static bool is_of_locks(const char *key)
+{
+	return !strncmp(key, "locks", sizeof("locks") - 1);
+}
+
 static int merge_number(struct merger *merger, const struct recording_number *number)
 {
 	static const char by_owner[] = "no_room.by_";
@@ -258,6 +264,8 @@ static int merge_number(struct merger *merger, const struct recording_number *nu
 		return 0; /* place_list_merge() */
 	if (merger->result->nr && !strncmp(key, by_owner, strlen(by_owner)))
 		return 0; /* of the first run: owners of two may be two machines' */
+	if (merger->result->nr && is_of_locks(key))
+		return 0;
 	if (number->note) {
 		merge_note(merger, key, note_of(merger->from, number));
 		return 0;
@@ -294,6 +302,8 @@ static int merge_numbers(struct merger *merger, uint64_t refused)
 	size_t common = 0;
 	int err = provide_books(merger);
 
+	if (merger->result->nr)
+		recording_drop_numbers(merger->to, is_of_locks);
 	for (size_t i = 0; !err && i < merger->from->nr_numbers; i++)
 		err = merge_number(merger, &merger->from->numbers[i]);
 	if (!err && merger->result->nr)

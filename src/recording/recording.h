@@ -85,6 +85,14 @@ static inline uint64_t frame_lookup_pc(uint64_t addr, bool exact)
  */
 #define RECORDING_GAP "[frames left out]"
 
+/*
+ * The name of the frame between a stack that waited at a lock and, leaf first, the stack of who
+ * ended the wait; behind that the name of its thread, RECORDING_WAKER around it. They have no
+ * address, no object and no origin.
+ */
+#define RECORDING_DELIMITER "--"
+#define RECORDING_WAKER	    "[thread %s]"
+
 #define RECORDING_TASK_READ (UINT64_C(1) << 63)
 
 #define RECORDING_NO_STOP UINT8_MAX /* of a stack: no walk, or not known */

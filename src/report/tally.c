@@ -14,21 +14,33 @@
 /* A command line is kept up to what a heading has room for; all arguments are in argv. */
 enum { COMMAND_BYTES = 1024 };
 
-static void count_frames(const struct profile_stack *stack, struct tally *tally)
+/* Count the user frames of @stack by their origin. @seen [FPL_ORIGIN_COUNT]: origins that the
+ * samples had before. */
+static void count_origins(const struct profile_stack *stack, uint64_t count, bool *seen,
+			  struct tally *tally)
 {
-	bool seen[FPL_ORIGIN_COUNT] = { false };
-
 	for (size_t i = 0; i < stack->nr_user; i++) {
 		unsigned origin = frame_origin(stack->frames[i]);
 
 		if (frame_is_gap(stack->frames[i]))
 			continue;
-		tally->frames_by_origin[origin] += stack->count;
+		tally->frames_by_origin[origin] += count;
 		if (!seen[origin])
-			tally->samples_by_origin[origin] += stack->count;
+			tally->samples_by_origin[origin] += count;
 		seen[origin] = true;
 	}
-	tally->frames += stack->count * (stack->nr_user - (stack->elided ? 1u : 0u));
+	tally->frames += count * (stack->nr_user - (stack->elided ? 1u : 0u));
+}
+
+/* @waker: its frames stand above those of the stack; NULL: none do. */
+static void count_frames(const struct profile_stack *stack, const struct profile_stack *waker,
+			 struct tally *tally)
+{
+	bool seen[FPL_ORIGIN_COUNT] = { false };
+
+	count_origins(stack, stack->count, seen, tally);
+	if (waker)
+		count_origins(waker, stack->count, seen, tally);
 	if (!stack->elided)
 		return;
 	tally->elided_samples += stack->count;
@@ -50,7 +62,7 @@ void tally_count(const struct profile *profile, struct tally *ret)
 			continue;
 		if (stack->stop < FPL_STOP_COUNT)
 			ret->stops[stack->stop] += stack->count;
-		count_frames(stack, ret);
+		count_frames(stack, profile_waker(profile, stack), ret);
 	}
 	ret->complete = ret->stops[FPL_STOP_OUTERMOST];
 	for (size_t i = 0; i < FPL_LOST_COUNT; i++)
