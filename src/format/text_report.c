@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "format/text_report.h"
+#include "format/lock_table.h"
 #include "view/share.h"
 
 #include <inttypes.h>
@@ -306,7 +307,10 @@ int text_report_write(FILE *to, const struct recording *recording,
 	write_heading(to, recording, &whole);
 	merge_stacks(&texts, MERGE_CFI, options->delimited, &merged);
 	if (whole.sum) {
-		write_functions(to, &texts, &whole);
+		if (lock_table_fits(recording))
+			lock_table_write(to, &texts);
+		else
+			write_functions(to, &texts, &whole);
 		write_stacks(to, &merged, &whole);
 	}
 	*ret_shown = merged_sum(&merged);
