@@ -39,4 +39,5 @@ int cmd_stack(int argc, char **argv);
 int cmd_tables(int argc, char **argv);
 int cmd_top(int argc, char **argv);
 int cmd_verify(int argc, char **argv);
+int cmd_locks(int argc, char **argv);
 int cmd_wakeup(int argc, char **argv);

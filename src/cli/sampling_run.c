@@ -63,6 +63,9 @@ static void say_nothing_shown(const struct profile *profile, const struct sampli
 	if (options->stacks.focus || options->stacks.ignore)
 		fpl_log(FPL_LOG_ERROR, "no samples: --focus and --ignore exclude them all, or "
 				       "there were none");
+	else if (profile->is_locks)
+		fpl_log(FPL_LOG_ERROR,
+			"no samples: no thread of the target waited at a lock, or too briefly");
 	else if (profile->is_wall)
 		fpl_log(FPL_LOG_ERROR, "no samples: the target ended too soon");
 	else if (options->sources[0].class == SOURCE_BLOCKED ||

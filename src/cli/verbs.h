@@ -9,23 +9,24 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define CLI_VERB_LIST(X)                                                                 \
-	X(profile, "sample on-CPU stacks")                                               \
-	X(offcpu, "show where threads wait, and for how long")                           \
-	X(wall, "show where the time of threads goes, on a CPU and off")                 \
-	X(wakeup, "show who ends the waits of threads, and how long those were")         \
-	X(stack, "print the stack of each thread, without stopping it")                  \
-	X(record, "sample into a recording, for report, script and diff")                \
-	X(top, "show the hottest functions while they run")                              \
-	X(heap, "show which stacks allocate memory, and which of it is not freed")       \
-	X(compare, "sample, and judge frame-pointer stacks by CFI stacks")               \
-	X(report, "read recordings, add them up, filter them, write them in any format") \
-	X(annotate, "show where in a function its samples are, by line and instruction") \
-	X(script, "print a recording as perf script does")                               \
-	X(diff, "compare recordings: the changes, and whether they exceed noise")        \
-	X(tables, "show the unwind rows of an ELF file")                                 \
-	X(verify, "compare the unwind tables of ELF files with libdw")                   \
-	X(events, "the events that can be sampled")                                      \
+#define CLI_VERB_LIST(X)                                                                   \
+	X(profile, "sample on-CPU stacks")                                                 \
+	X(offcpu, "show where threads wait, and for how long")                             \
+	X(wall, "show where the time of threads goes, on a CPU and off")                   \
+	X(wakeup, "show who ends the waits of threads, and how long those were")           \
+	X(locks, "show which locks make threads wait, who waits there, and who held them") \
+	X(stack, "print the stack of each thread, without stopping it")                    \
+	X(record, "sample into a recording, for report, script and diff")                  \
+	X(top, "show the hottest functions while they run")                                \
+	X(heap, "show which stacks allocate memory, and which of it is not freed")         \
+	X(compare, "sample, and judge frame-pointer stacks by CFI stacks")                 \
+	X(report, "read recordings, add them up, filter them, write them in any format")   \
+	X(annotate, "show where in a function its samples are, by line and instruction")   \
+	X(script, "print a recording as perf script does")                                 \
+	X(diff, "compare recordings: the changes, and whether they exceed noise")          \
+	X(tables, "show the unwind rows of an ELF file")                                   \
+	X(verify, "compare the unwind tables of ELF files with libdw")                     \
+	X(events, "the events that can be sampled")                                        \
 	X(doctor, "check whether fpless can run here, or examine a file or process")
 
 /* clang-format off */

@@ -11,18 +11,33 @@
 
 enum { KEY_STATE = 0x500, KEY_EXACT };
 
+#define LENGTHS                                                                                   \
+	FIRST_HEADING("Which waits:"), { "min-block-time",                                        \
+					 'm',                                                     \
+					 "US",                                                    \
+					 0,                                                       \
+					 "Only waits of this many microseconds or more",          \
+					 0 },                                                     \
+	{                                                                                         \
+		"max-block-time", 'M', "US", 0, "Only waits of this many microseconds or less", 0 \
+	}
+#define EXACT                                                                                                                             \
+	{                                                                                                                                 \
+		"exact", KEY_EXACT, NULL, 0,                                                                                              \
+			"Take a stack of every wait (default: of each of 10 ms or more; of shorter ones a stack for each 10 ms of them)", \
+			0                                                                                                                 \
+	}
+
 static const struct argp_option options_list[] = {
-	FIRST_HEADING("Which waits:"),
-	{ "min-block-time", 'm', "US", 0, "Only waits of this many microseconds or more", 0 },
-	{ "max-block-time", 'M', "US", 0, "Only waits of this many microseconds or less", 0 },
+	LENGTHS,
 	{ "state", KEY_STATE, "S|D|T|R|all", 0,
 	  "Only waits in these states, separated by commas: S, that a signal ends; D, that none does, as for a disk; T, stopped; all: these three; R, runnable: for a CPU (default: S,D)",
 	  0 },
-	{ "exact", KEY_EXACT, NULL, 0,
-	  "Take a stack of every wait (default: of each of 10 ms or more; of shorter ones a stack for each 10 ms of them)",
-	  0 },
+	EXACT,
 	{ 0 }
 };
+
+static const struct argp_option lock_list[] = { LENGTHS, EXACT, { 0 } };
 
 /* End the process with one line and CLI_EXIT_USAGE. */
 #define refuse(state, ...) argp_failure(state, CLI_EXIT_USAGE, 0, __VA_ARGS__)
@@ -117,3 +132,16 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 const struct argp wait_argp = { .options = options_list, .parser = parse_option };
+
+/* At a lock threads wait in one state. */
+static error_t parse_lock_option(int key, char *arg, struct argp_state *state)
+{
+	struct sampling_options *options = state->input;
+	error_t error = key == KEY_STATE ? ARGP_ERR_UNKNOWN : parse_option(key, arg, state);
+
+	if (key == ARGP_KEY_INIT)
+		options->blocks.states = ENGINE_STATE_S;
+	return error;
+}
+
+const struct argp lock_wait_argp = { .options = lock_list, .parser = parse_lock_option };

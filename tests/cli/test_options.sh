@@ -9,7 +9,7 @@ fpless=$1
 # Help and version.
 expect 0 '' --help
 says '^Usage: fpless VERB'
-for verb in profile offcpu wall wakeup record top heap compare report script tables verify events doctor; do
+for verb in profile offcpu wall wakeup locks record top heap compare report script tables verify events doctor; do
 	says "^  $verb "
 done
 expect 0 '' --version
@@ -42,7 +42,7 @@ done
 says 'Exit status: 0 ok'
 
 # A verb with sources of its own does not list what it refuses.
-for verb in offcpu wakeup wall heap; do
+for verb in offcpu wakeup locks wall heap; do
 	expect 0 '' "$verb" --help
 	says '^ .*--duration='
 	if grep -qE -- '--(event|period|filter|weight|unit)=' "$work/stdout"; then
@@ -394,4 +394,21 @@ refused '--cgroup: not of wakeups' wakeup --cgroup / -a
 refused '--state R: not of wakeups' wakeup --state S,R -a
 refused '--by x: expected comm' wakeup --by x -a
 refused '-M: below -m: no wait is both' wakeup -m 20 -M 10
+
+# locks
+expect 0 '' locks --help
+for option in -m -M --exact -p -t -a -d --by; do
+	says "(^|[ ,])$option([ =,[]|\$)"
+done
+if grep -q -- '--state' "$work/stdout"; then
+	echo "fpless locks --help lists --state" >&2
+	failed=1
+fi
+refused '-e: this verb samples waits at locks: fpless profile takes it' locks -e cs
+refused '--comm: not of locks' locks --comm x -a
+refused '--cgroup: not of locks' locks --cgroup / -a
+refused '-K: not of locks' locks -K -a
+refused '--by x: expected comm' locks --by x -a
+refused '-M: below -m: no wait is both' locks -m 20 -M 10
+expect 1 '' locks --state S -a
 exit $failed

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fpless locks: which locks make threads wait, who waits there, and who held them. */
+#include <argp.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+#include "cli/cli.h"
+#include "cli/sampling_options.h"
+#include "cli/sampling_run.h"
+#include "cli/stack_options.h"
+#include "cli/verbs.h"
+#include "cli/wait_options.h"
+
+static const struct argp_child children[] = { { .argp = &lock_wait_argp },
+					      { .argp = &sampling_own_argp },
+					      { .argp = &stack_filter_argp },
+					      { 0 } };
+
+/* End the process with one line and CLI_EXIT_USAGE. */
+#define refuse(state, ...) argp_failure(state, CLI_EXIT_USAGE, 0, __VA_ARGS__)
+
+static void init(struct sampling_options *options)
+{
+	options->own_source = "waits at locks";
+	options->sources[0] = source_spec_blocked();
+	options->sources[1] = source_spec_waker();
+	options->nr_sources = 2;
+	options->idle = true; /* an interrupt of an idle CPU may end a wait */
+}
+
+/* Stacks are told apart by lock, whatever --by says. */
+static void choose_labels(struct output_options *output, struct argp_state *state)
+{
+	if (output->by_field && strcmp(output->by_field, LOCK) != 0)
+		output_options_refuse_fields(output, state);
+	if (!output->by_field)
+		output->by_field = must_strdup(LOCK);
+	if (!output->by)
+		output->by = PROFILE_BY_COMM | PROFILE_BY_KEY;
+}
+
+static void check(struct sampling_options *options, struct argp_state *state)
+{
+	if (options->target.comm)
+		refuse(state, "--comm: not of locks: it would judge the waker's name, too");
+	if (options->target.cgroup)
+		refuse(state, "--cgroup: not of locks: the kernel judges the waker's alone");
+	if (options->kernel && !options->user)
+		refuse(state,
+		       "-K: not of locks: all waits at them have the same stack in the kernel");
+	options->user = true;
+	options->kernel = false;
+	choose_labels(&options->output, state);
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct sampling_options *options = state->input;
+
+	(void)arg;
+	switch (key) {
+	case ARGP_KEY_INIT:
+		for (size_t i = 0; children[i].argp; i++)
+			state->child_inputs[i] = options;
+		init(options);
+		return 0;
+	case ARGP_KEY_END:
+		check(options, state);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+const struct argp locks_argp = {
+	.parser = parse_option,
+	.children = children,
+	.args_doc = "[SECONDS] [[--] COMMAND [ARG...]]",
+	.doc = "Show which locks make threads wait, and for how long: by the name of each lock, who waits there, and whose unlocking ended the wait.\v"
+	       "What is summed by lock is exact, each wait at a futex is in it. Without -f and -o a table of locks is printed, and the stacks that waited longest: those of who ended the wait stand above, behind --.\n\n"
+	       "Exit status: 0 ok, 1 usage, 2 cannot run here, 3 target gone or no samples, 4 --strict, 6 output could not be written; otherwise COMMAND's.",
+};
+
+int cmd_locks(int argc, char **argv)
+{
+	CLEANUP(sampling_options_fini) struct sampling_options options;
+
+	sampling_options_init(&options);
+	return sampling_main(argc, argv, &locks_argp, &options, &options,
+			     &(struct sampling_verb){ 0 });
+}
