@@ -40,6 +40,7 @@ allow symbolize   'symbolize/|obj/|base/|bpf/shared\.h'
 allow src/proc    'proc/|obj/|base/|bpf/shared\.h'
 allow src/source  'source/|base/|bpf/shared\.h'
 allow src/recording 'recording/|base/|bpf/shared\.h'
+allow src/store   'store/|recording/|base/|bpf/shared\.h'
 allow src/script  'script/|unwind/|base/|bpf/shared(_script)?\.h'
 allow src/parse   'parse/|script/|unwind/|symbolize/|obj/|base/|bpf/shared\.h'
 allow src/profile "profile/|script/|source/|parse/|proc/|unwind/|$answers|obj/|base/|bpf/"
@@ -57,7 +58,7 @@ allow src/diff    'diff/|picture/|view/|recording/|base/|bpf/shared\.h'
 allow src/compare "compare/|naming/|format/|view/|recording/|profile/|$answers|base/|bpf/shared\.h"
 allow src/report  'report/|compare/|naming/|format/|view/|recording/|profile/|base/|bpf/shared(_script)?\.h'
 allow src/top     'top/|naming/|view/|recording/|profile/|base/|bpf/shared\.h'
-allow src/cli     'cli/|core/|annotate/|top/|judge/|verify/|report/|compare/|naming/|diff/|format/|picture/|view/|recording/|doctor/|profile/|source/|parse/|proc/|unwind/|obj/|base/|bpf/shared\.h'
+allow src/cli     'cli/|store/|core/|annotate/|top/|judge/|verify/|report/|compare/|naming/|diff/|format/|picture/|view/|recording/|doctor/|profile/|source/|parse/|proc/|unwind/|obj/|base/|bpf/shared\.h'
 allow src/manual  'manual/|cli/|format/|profile/|source/|base/'
 
 # Includes do not show every way up: a callback lets a folder call into one that lies above it. Structs of function

@@ -8,8 +8,8 @@ set -eu
 
 build='
 	bpftool clang-16 cmake dpkg-dev file g++ gcc git libbpf-dev libc6-dev libcap-dev libdw-dev libelf-dev libiberty-dev
-	libdeflate-dev libjson-c-dev liblzma-dev libncurses-dev libprotobuf-c-dev libzstd-dev libzydis-dev llvm-16 ninja-build pkg-config
-	protobuf-c-compiler scdoc zlib1g-dev
+	libdeflate-dev libjson-c-dev liblzma-dev libncurses-dev libprotobuf-c-dev libsqlite3-dev libzstd-dev libzydis-dev llvm-16 ninja-build
+	pkg-config protobuf-c-compiler scdoc zlib1g-dev
 '
 test='
 	bash-completion binutils chromium clang-format-16 clang-tidy-16 debhelper elfutils esbuild fish fuse3 groff-base

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Recordings of weeks in one file, as windows of time: a database of SQLite. Texts, functions and
+ * the tree of calls are there once for all windows; a window has the numbers of its leaves, and
+ * its books (decision 0036). One process writes a store; others may read it meanwhile.
+ *
+ * What a window keeps of a recording: each stack as its functions, by name, file, object and
+ * origin, with what is inlined; counts, weights, stops; the name of the task, its cgroup, state
+ * and key. Not kept: pids, threads, CPUs, addresses and lines within functions, each sample's
+ * time, the walk by frame pointers.
+ *
+ * Every byte of the file is hostile. Errors of all functions, but where others are said, with the
+ * file's name: -EBADMSG it is damaged; -EBUSY; -EACCES; -EIO.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "recording/recording.h"
+
+#define STORE_FILE   "fpless.db"
+#define STORE_SCHEMA 1
+
+struct store;
+
+struct store_limits {
+	uint64_t bytes;	  /* of the file; 0: no limit */
+	uint64_t keep_ns; /* older windows go; 0: none does */
+	/* Windows that ended so long ago become one with those of the same STORE_ROLL_NS; 0: never.
+	 */
+	uint64_t roll_after_ns[2];
+};
+
+#define STORE_ROLL_NS                                                   \
+	{                                                               \
+		UINT64_C(300) * 1000000000, UINT64_C(3600) * 1000000000 \
+	}
+
+/* A window, as lists have it. */
+struct store_window {
+	uint64_t id;
+	uint64_t level;	   /* 0: as it was put in; 1, 2: several became one */
+	uint64_t t0, t1;   /* it began and ended, ns since 1970 */
+	uint64_t busy_ns;  /* sampled of that */
+	uint64_t run;	   /* its row */
+	uint64_t samples;  /* shown */
+	uint64_t weight;   /* the sum of all stacks'; of several sources it may mean nothing */
+	uint64_t judged;   /* samples with a user part */
+	uint64_t complete; /* those of them whose stack is whole */
+	uint64_t lost;	   /* in all ways */
+};
+
+/* Windows that began in [from_ns, to_ns). */
+struct store_range {
+	uint64_t from_ns, to_ns;
+	const char *comm, *cgroup; /* POSIX extended regular expressions; NULL: all */
+};
+
+/*
+ * Open the store in @folder to write it; it is made, with its last folder, where it is missing.
+ * Errors also: -EBUSY another process writes it; -EPROTO another program or a newer one made it,
+ * which is said; those of mkdir(2) and open(2).
+ */
+FPL_MUST_CHECK int store_open_to_write(const char *folder, const struct store_limits *limits,
+				       struct store **ret, struct fpl_err *err);
+
+/*
+ * The same to read it, as it is now. A folder that may not be written will do: while the store is
+ * written, or where its writer has ended well.
+ */
+FPL_MUST_CHECK int store_open_to_read(const char *folder, struct store **ret, struct fpl_err *err);
+
+/* NULL is allowed. */
+void store_close(struct store *store);
+
+/* The file, for messages. */
+const char *store_path(const struct store *store);
+
+/*
+ * Put @recording in, in one transaction, as the window that it is by its start and duration.
+ * @labels: "k=v,k=v" of the machine or run; may be "". Errors also, nothing is put in then:
+ * -EINVAL a store cannot hold it (allocations, no time); -ENOSPC; -E2BIG; -EOVERFLOW.
+ * Cost: O(frames of its stacks).
+ */
+FPL_MUST_CHECK int store_insert(struct store *store, const struct recording *recording,
+				const char *labels, struct fpl_err *err);
+
+/*
+ * Do a part of what there is to do as of @now_ns: old windows go, those beyond the limit of size
+ * too, oldest first, windows become one, rows that nothing refers to go, room is given back. Each
+ * part is a short transaction. Returns 1 where more is left to do, 0 where not, or an error.
+ */
+FPL_MUST_CHECK int store_tend(struct store *store, uint64_t now_ns, struct fpl_err *err);
+
+/* Hand the windows that begin in @range, by their beginnings, to @each; another answer than 0 ends
+ * that, and is returned. */
+FPL_MUST_CHECK int store_list(struct store *store, const struct store_range *range,
+			      int (*each)(void *ctx, const struct store_window *window), void *ctx,
+			      struct fpl_err *err);
+
+/*
+ * All windows of @range as one recording, added to *ret, one of recording_init(): its counts,
+ * weights, stops and books are their sums. *ret_nr: how many they are. Errors also: -EINVAL a bad
+ * regular expression; -EDOM they do not count the same; -EOVERFLOW.
+ */
+FPL_MUST_CHECK int store_read(struct store *store, const struct store_range *range,
+			      struct recording *ret, size_t *ret_nr, struct fpl_err *err);
+
+/* Look at all of it: SQLite's own check, every row and every window. Cost: O(bytes). */
+FPL_MUST_CHECK int store_check(struct store *store, struct fpl_err *err);

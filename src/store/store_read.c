@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Windows become a recording. */
+#include <errno.h>
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+#include "recording/merge.h"
+#include "recording/must_add.h"
+#include "recording/recount.h"
+#include "recording/sources.h"
+#include "store/store_state.h"
+
+/* The windows of one run, added up. */
+struct sum {
+	uint32_t run;
+	uint64_t t0, busy_ns;
+	struct window_data data;
+	struct id_table ids; /* of data.entries */
+};
+
+struct reading {
+	struct store *store;
+	const struct store_range *range;
+	regex_t comm, cgroup;
+	bool has_comm, has_cgroup;
+	VECTOR(uint8_t) wanted; /* by series: enum below */
+	VECTOR(struct sum) sums;
+	size_t nr_windows;
+	uint64_t refused; /* samples that the range does not want */
+
+	/* of the recording that is made */
+	struct recording *to;
+	VECTOR(uint32_t) frames;  /* by node: 1 + the frame that ends there, 0: not made */
+	VECTOR(uint32_t) callers; /* by node, where its frame is made: the node of the caller */
+	uint32_t *texts;	  /* owned: by row, 1 + the text */
+	VECTOR(uint32_t) user, kernel;
+};
+
+enum { UNKNOWN, WANTED, REFUSED };
+
+static void sum_fini(struct sum *sum)
+{
+	window_data_fini(&sum->data);
+	id_table_fini(&sum->ids);
+}
+
+static void forget_recording(struct reading *reading)
+{
+	free(reading->texts);
+	reading->texts = NULL;
+	reading->frames.nr = reading->callers.nr = 0;
+}
+
+static void reading_fini(struct reading *reading)
+{
+	for (size_t i = 0; i < reading->sums.nr; i++)
+		sum_fini(&reading->sums.list[i]);
+	vector_fini(&reading->sums);
+	vector_fini(&reading->wanted);
+	forget_recording(reading);
+	vector_fini(&reading->frames);
+	vector_fini(&reading->callers);
+	vector_fini(&reading->user);
+	vector_fini(&reading->kernel);
+	if (reading->has_comm)
+		regfree(&reading->comm);
+	if (reading->has_cgroup)
+		regfree(&reading->cgroup);
+}
+
+static int compile(const char *option, const char *text, regex_t *ret, bool *has,
+		   struct fpl_err *err)
+{
+	char why[128];
+	int code = text ? regcomp(ret, text, REG_EXTENDED | REG_NOSUB) : 0;
+
+	if (code) {
+		regerror(code, ret, why, sizeof(why));
+		return fpl_fail(err, -EINVAL, "%s %s: %s", option, text, why);
+	}
+	*has = text != NULL;
+	return 0;
+}
+
+static bool matches(const struct reading *reading, uint32_t series)
+{
+	const struct dictionary *dictionary = &reading->store->dictionary;
+	const uint64_t *cells = rows_cells(dictionary, ROWS_SERIES, series);
+
+	return (!reading->has_comm ||
+		!regexec(&reading->comm, rows_text(dictionary, cells[SERIES_COMM]), 0, NULL, 0)) &&
+	       (!reading->has_cgroup ||
+		!regexec(&reading->cgroup, rows_text(dictionary, cells[SERIES_CGROUP]), 0, NULL,
+			 0));
+}
+
+static bool wants(struct reading *reading, uint32_t series)
+{
+	if (!reading->has_comm && !reading->has_cgroup)
+		return true;
+	while (series >= reading->wanted.nr)
+		must_push(&reading->wanted, UNKNOWN);
+
+	uint8_t *known = &reading->wanted.list[series];
+
+	if (*known == UNKNOWN)
+		*known = matches(reading, series) ? WANTED : REFUSED;
+	return *known == WANTED;
+}
+
+static bool is_like(const struct window_entry *a, const struct window_entry *b)
+{
+	return a->node == b->node && a->series == b->series && a->stop == b->stop &&
+	       a->no_user == b->no_user;
+}
+
+static int add_entry(struct sum *sum, const struct window_entry *entry)
+{
+	const uint32_t key[] = { entry->node, entry->series,
+				 (uint32_t)entry->stop << 1 | entry->no_user };
+	struct window_entry *list = sum->data.entries.list;
+	uint64_t hash = id_table_hash(0, key, sizeof(key));
+	uint32_t at = ID_TABLE_FIND(&sum->ids, hash, i, is_like(&list[i], entry));
+
+	if (at == ID_TABLE_NONE) {
+		must_id_table_add(&sum->ids, hash, (uint32_t)sum->data.entries.nr);
+		must_push(&sum->data.entries, *entry);
+		return 0;
+	}
+	if (entry->elided > list[at].elided)
+		list[at].elided = entry->elided;
+	return __builtin_add_overflow(list[at].count, entry->count, &list[at].count) ||
+			       __builtin_add_overflow(list[at].weight, entry->weight,
+						      &list[at].weight)
+		       ? -EOVERFLOW
+		       : 0;
+}
+
+static struct sum *sum_of(struct reading *reading, const struct store_window *window)
+{
+	size_t i = 0;
+
+	while (i < reading->sums.nr && reading->sums.list[i].run != window->run)
+		i++;
+	if (i == reading->sums.nr)
+		must_push(&reading->sums,
+			  (struct sum){ .run = (uint32_t)window->run, .t0 = window->t0 });
+	return &reading->sums.list[i];
+}
+
+static int add_window(struct reading *reading, const struct store_window *window,
+		      const struct window_data *data)
+{
+	struct sum *sum = sum_of(reading, window);
+	bool all = !reading->has_comm && !reading->has_cgroup;
+	int error = __builtin_add_overflow(sum->busy_ns, window->busy_ns, &sum->busy_ns)
+			    ? -EOVERFLOW
+			    : 0;
+
+	reading->nr_windows++;
+	for (size_t i = 0; !error && i < data->entries.nr; i++) {
+		const struct window_entry *entry = &data->entries.list[i];
+
+		if (all || wants(reading, entry->series))
+			error = add_entry(sum, entry);
+		else if (__builtin_add_overflow(reading->refused, entry->count, &reading->refused))
+			error = -EOVERFLOW;
+	}
+	for (size_t i = 0; !error && i < data->numbers.nr; i++)
+		must_push(&sum->data.numbers, data->numbers.list[i]);
+	return error;
+}
+
+static uint32_t text_of(struct reading *reading, uint64_t row)
+{
+	uint32_t *text = &reading->texts[row];
+
+	if (!*text)
+		*text = must_add_text(reading->to, rows_text(&reading->store->dictionary, row)) + 1;
+	return *text - 1;
+}
+
+static uint32_t object_of(struct reading *reading, uint64_t row)
+{
+	const uint64_t *cells;
+
+	if (!row)
+		return 0;
+	cells = rows_cells(&reading->store->dictionary, ROWS_OBJECT, (uint32_t)row);
+
+	const struct recording_object key = { .path = text_of(reading, cells[OBJECT_PATH]),
+					      .build_id = text_of(reading, cells[OBJECT_BUILD_ID]),
+					      .offsets = (uint32_t)cells[OBJECT_OFFSETS] };
+
+	return must_add_object(reading->to, &key);
+}
+
+static struct recording_line line_of(struct reading *reading, const uint64_t *function)
+{
+	const struct recording_function key = {
+		.name = text_of(reading, function[FUNCTION_NAME]),
+		.file = text_of(reading, function[FUNCTION_FILE]),
+		.start_line = (uint32_t)function[FUNCTION_LINE],
+	};
+
+	return (struct recording_line){ .function = must_add_function(reading->to, &key) };
+}
+
+static const uint64_t *node_of(const struct reading *reading, uint32_t node)
+{
+	return rows_cells(&reading->store->dictionary, ROWS_NODE, node);
+}
+
+static const uint64_t *function_of(const struct reading *reading, uint32_t node)
+{
+	return rows_cells(&reading->store->dictionary, ROWS_FUNCTION,
+			  (uint32_t)node_of(reading, node)[NODE_FUNCTION]);
+}
+
+static bool is_inlined(const uint64_t *function)
+{
+	return function[FUNCTION_KIND] == FUNCTION_INLINED ||
+	       function[FUNCTION_KIND] == FUNCTION_INLINED_KERNEL;
+}
+
+static bool is_kernel(const uint64_t *function)
+{
+	return function[FUNCTION_KIND] == FUNCTION_OF_KERNEL ||
+	       function[FUNCTION_KIND] == FUNCTION_INLINED_KERNEL;
+}
+
+/* The frame whose innermost function is that of @node, and the node of its caller. */
+static uint32_t make_frame(struct reading *reading, uint32_t node, uint32_t *ret_caller)
+{
+	struct recording_line lines[RECORDING_LINES_MAX];
+	const uint64_t *function = function_of(reading, node);
+	struct recording_frame frame = { 0 };
+
+	/* the last line is the function's own, which a damaged store may lack */
+	while (is_inlined(function) && frame.nr_lines < RECORDING_LINES_MAX - 1 &&
+	       node_of(reading, node)[NODE_PARENT]) {
+		lines[frame.nr_lines++] = line_of(reading, function);
+		node = (uint32_t)node_of(reading, node)[NODE_PARENT];
+		function = function_of(reading, node);
+	}
+	if (function[FUNCTION_NAME])
+		lines[frame.nr_lines++] = line_of(reading, function);
+	frame.object = object_of(reading, function[FUNCTION_OBJECT]);
+	frame.start = function[FUNCTION_START];
+	frame.address = frame.nr_lines ? RECORDING_NO_ADDRESS : frame.start;
+	frame.exact = frame.address != RECORDING_NO_ADDRESS;
+	frame.kind = is_kernel(function) ? RECORDING_KERNEL : RECORDING_USER;
+	frame.origin = (uint8_t)function[FUNCTION_ORIGIN];
+	*ret_caller = (uint32_t)node_of(reading, node)[NODE_PARENT];
+	return must_add_frame(reading->to, &frame, lines);
+}
+
+static void grow(struct reading *reading, uint32_t node)
+{
+	while (node >= reading->frames.nr) {
+		must_push(&reading->frames, 0);
+		must_push(&reading->callers, 0);
+	}
+}
+
+static int add_stack(struct reading *reading, const struct window_entry *entry)
+{
+	const uint64_t *series =
+		rows_cells(&reading->store->dictionary, ROWS_SERIES, entry->series);
+	struct recording_stack key = {
+		.count = entry->count,
+		.weight = entry->weight,
+		.elided = entry->elided,
+		.stop = entry->stop,
+		.no_user = entry->no_user,
+		.has = (uint8_t)series[SERIES_HAS],
+		.state = (uint8_t)series[SERIES_STATE],
+		.source = (uint8_t)series[SERIES_SOURCE],
+		.comm = text_of(reading, series[SERIES_COMM]),
+		.cgroup = text_of(reading, series[SERIES_CGROUP]),
+		.key = text_of(reading, series[SERIES_KEY]),
+	};
+
+	reading->user.nr = reading->kernel.nr = 0;
+	for (uint32_t node = entry->node; node; node = reading->callers.list[node]) {
+		uint32_t frame;
+
+		grow(reading, node);
+		if (!reading->frames.list[node])
+			reading->frames.list[node] =
+				make_frame(reading, node, &reading->callers.list[node]) + 1;
+		frame = reading->frames.list[node] - 1;
+		if (reading->to->frames[frame].kind == RECORDING_KERNEL)
+			must_push(&reading->kernel, frame);
+		else
+			must_push(&reading->user, frame);
+	}
+	if (reading->user.nr > UINT16_MAX || reading->kernel.nr > UINT16_MAX ||
+	    (reading->to->nr_sources ? key.source >= reading->to->nr_sources : key.source))
+		return -EBADMSG;
+	key.nr_user = (uint16_t)reading->user.nr;
+	key.nr_kernel = (uint16_t)reading->kernel.nr;
+	for (size_t i = 0; i < reading->kernel.nr; i++)
+		must_push(&reading->user, reading->kernel.list[i]);
+	must_add_stack(reading->to, &key, reading->user.list);
+	return 0;
+}
+
+static int take_sources(struct reading *reading, uint64_t row)
+{
+	struct recording_source list[RECORDING_SOURCES_MAX];
+	size_t nr = 0;
+
+	while (row && nr < RECORDING_SOURCES_MAX) {
+		const uint64_t *cells =
+			rows_cells(&reading->store->dictionary, ROWS_SOURCE, (uint32_t)row);
+
+		list[nr++] = (struct recording_source){
+			.event = text_of(reading, cells[SOURCE_EVENT]),
+			.weight_type = text_of(reading, cells[SOURCE_WEIGHT_TYPE]),
+			.weight_unit = text_of(reading, cells[SOURCE_WEIGHT_UNIT]),
+			.hz = cells[SOURCE_HZ],
+			.period = cells[SOURCE_PERIOD],
+		};
+		row = cells[SOURCE_NEXT];
+	}
+	if (row)
+		return -EBADMSG;
+	alloc_check(sources_set(reading->to, list, nr) == -ENOMEM);
+	return 0;
+}
+
+static int take_run(struct reading *reading, const struct sum *sum)
+{
+	const uint64_t *cells = rows_cells(&reading->store->dictionary, ROWS_RUN, sum->run);
+	struct recording *to = reading->to;
+
+	to->kernel = text_of(reading, cells[RUN_KERNEL]);
+	to->nr_cpus = (uint32_t)cells[RUN_CPUS];
+	to->sample_type = text_of(reading, cells[RUN_SAMPLE_TYPE]);
+	to->sample_unit = text_of(reading, cells[RUN_SAMPLE_UNIT]);
+	to->key = text_of(reading, cells[RUN_KEY]);
+	to->start_unix_ns = sum->t0;
+	to->duration_ns = sum->busy_ns;
+	return take_sources(reading, cells[RUN_SOURCE]);
+}
+
+/* The recording of one run. */
+static int make_recording(struct reading *reading, struct sum *sum, struct recording *ret)
+{
+	int error;
+
+	forget_recording(reading);
+	reading->to = ret;
+	reading->texts = must_calloc(reading->store->dictionary.tables[ROWS_STRING].used.nr,
+				     sizeof(*reading->texts));
+	error = take_run(reading, sum);
+	if (!error)
+		error = window_data_settle(&sum->data);
+	for (size_t i = 0; !error && i < sum->data.entries.nr; i++)
+		error = add_stack(reading, &sum->data.entries.list[i]);
+	for (size_t i = 0; !error && i < sum->data.numbers.nr; i++)
+		must_add_number(
+			ret, rows_text(&reading->store->dictionary, sum->data.numbers.list[i].key),
+			sum->data.numbers.list[i].value);
+	return error;
+}
+
+static int fail(const struct reading *reading, int error, struct fpl_err *err)
+{
+	switch (error) {
+	case -EBADMSG:
+		return store_damaged(reading->store, "a stack", err);
+	case -EOVERFLOW:
+		return fpl_fail(err, error, "%s: counts add up to more than 2^64",
+				reading->store->path);
+	case -EDOM:
+		return fpl_fail(
+			err, error,
+			"%s: windows of the range do not count the same: choose a shorter one",
+			reading->store->path);
+	default:
+		return error;
+	}
+}
+
+static int add_windows(struct reading *reading, struct fpl_err *err)
+{
+	const struct store_range *range = reading->range;
+	CLEANUP(cleanup_statement) sqlite3_stmt *statement = NULL;
+	int code = store_windows_begin(reading->store, "WHERE t0>=?1 AND t0<?2 ORDER BY t0,id",
+				       range->from_ns, range->to_ns, &statement, err);
+
+	while (!code) {
+		CLEANUP(window_data_fini) struct window_data data = { 0 };
+		struct store_window window;
+
+		code = store_windows_next(reading->store, statement, &window, &data, err);
+		if (code != 1)
+			return code;
+		code = add_window(reading, &window, &data);
+		if (code)
+			return fail(reading, code, err);
+	}
+	return code;
+}
+
+int store_read(struct store *store, const struct store_range *range, struct recording *ret,
+	       size_t *ret_nr, struct fpl_err *err)
+{
+	CLEANUP(reading_fini) struct reading reading = { .store = store, .range = range };
+	struct merge_result result = { 0 };
+	int code = compile("--comm", range->comm, &reading.comm, &reading.has_comm, err);
+
+	if (!code)
+		code = compile("--cgroup", range->cgroup, &reading.cgroup, &reading.has_cgroup,
+			       err);
+	if (!code)
+		code = store_rows_load(store, err);
+	if (!code)
+		code = add_windows(&reading, err);
+	for (size_t i = 0; !code && i < reading.sums.nr; i++) {
+		CLEANUP(recording_fini) struct recording run = { 0 };
+		struct recording *to = reading.sums.nr > 1 ? &run : ret;
+
+		if (to == &run)
+			must_recording_init(&run);
+		code = make_recording(&reading, &reading.sums.list[i], to);
+		if (!code && to == &run)
+			code = recording_merge(ret, &run, NULL, &result);
+		if (code)
+			code = fail(&reading, code, err);
+	}
+	if (!code && reading.refused) {
+		must_add_number(ret, "filtered", reading.refused);
+		recording_recount(ret, true);
+	}
+	*ret_nr = reading.nr_windows;
+	return code;
+}
+
+int store_list(struct store *store, const struct store_range *range,
+	       int (*each)(void *ctx, const struct store_window *window), void *ctx,
+	       struct fpl_err *err)
+{
+	CLEANUP(cleanup_statement) sqlite3_stmt *statement = NULL;
+	int code = store_windows_begin(store, "WHERE t0>=?1 AND t0<?2 ORDER BY t0,id",
+				       range->from_ns, range->to_ns, &statement, err);
+
+	while (!code) {
+		struct store_window window;
+
+		code = store_windows_next(store, statement, &window, NULL, err);
+		if (code != 1)
+			return code;
+		code = each(ctx, &window);
+	}
+	return code;
+}
