@@ -13,6 +13,7 @@
 #include "recording/sample_type.h"
 #include "picture/picture_options.h"
 #include "view/function_index.h"
+#include "view/function_tally.h"
 #include "view/measure.h"
 #include "view/merge.h"
 #include "view/neighbours.h"
@@ -20,93 +21,6 @@
 
 /* As many lines as fit two screens; everything is in the folded and .jsonl formats. */
 enum { NR_FUNCTIONS = 30, NR_STACKS = 10, NR_FRAMES = 48, NR_NEIGHBOURED = 5 };
-
-/* How often a function ran, or how much of what is shown it has. */
-struct tally {
-	uint64_t self, total;
-};
-
-struct tallies {
-	const struct function_index *index;
-	const struct measure *measure;
-	struct stack_slots slots; /* of the stack at hand */
-	struct tally *list;	  /* owned [index->nr] */
-	uint32_t *last_stack;	  /* owned [index->nr]: index + 1 of the stack that counted it last:
-				   * recursion counts once */
-};
-
-static void tallies_fini(struct tallies *tallies)
-{
-	vector_fini(&tallies->slots);
-	free(tallies->list);
-	free(tallies->last_stack);
-}
-
-/* The leaf of a stack is its innermost kernel frame where it has any, else the user leaf. */
-static void count_stack(struct tallies *tallies, uint32_t stack_idx)
-{
-	const struct function_index *index = tallies->index;
-	const struct recording_stack *stack = &index->texts->recording->stacks[stack_idx];
-	struct stack_slots *slots = &tallies->slots;
-	uint64_t shown = measure_stack(tallies->measure, stack);
-
-	slots->nr = 0;
-	must_stack_slots(index->texts, stack, &(struct stack_slot_options){ 0 }, slots);
-	for (size_t i = 0; i < slots->nr; i++) {
-		uint32_t function = index->of_slots[slots->list[i]];
-		struct tally *tally = &tallies->list[function];
-
-		if (i + 1 == slots->nr)
-			tally->self += shown;
-		if (tallies->last_stack[function] != stack_idx + 1)
-			tally->total += shown;
-		tallies->last_stack[function] = stack_idx + 1;
-	}
-}
-
-static void tallies_init(struct tallies *tallies)
-{
-	const struct recording *recording = tallies->index->texts->recording;
-	size_t nr = tallies->index->functions.nr;
-
-	tallies->list = must_calloc(nr + 1, sizeof(*tallies->list));
-	tallies->last_stack = must_calloc(nr + 1, sizeof(*tallies->last_stack));
-	for (size_t i = 0; i < recording->nr_stacks; i++)
-		count_stack(tallies, (uint32_t)i);
-}
-
-/* Is function @left hotter than @right? */
-static bool is_hotter(const struct tallies *tallies, uint32_t left, uint32_t right)
-{
-	const struct strings *strings = &tallies->index->texts->strings;
-	const struct tally *a = &tallies->list[left], *b = &tallies->list[right];
-	const struct shown_function *f = &tallies->index->functions.list[left];
-	const struct shown_function *g = &tallies->index->functions.list[right];
-
-	if (a->self != b->self)
-		return a->self > b->self;
-	if (a->total != b->total)
-		return a->total > b->total;
-	int order = strcmp(strings_text(strings, f->text), strings_text(strings, g->text));
-	return order ? order < 0 : f->place < g->place;
-}
-
-/* The hottest of all, the hottest first, to @ret [NR_FUNCTIONS]. Returns how many they are. */
-static size_t find_hottest(const struct tallies *tallies, uint32_t *ret)
-{
-	size_t nr = 0;
-
-	for (uint32_t i = 0; i < tallies->index->functions.nr; i++) {
-		size_t place = nr < NR_FUNCTIONS ? nr++ : NR_FUNCTIONS;
-
-		for (; place && is_hotter(tallies, i, ret[place - 1]); place--)
-			if (place < NR_FUNCTIONS)
-				ret[place] = ret[place - 1];
-		if (place < NR_FUNCTIONS)
-			ret[place] = i;
-	}
-	return nr;
-}
 
 /* All that the report is about. */
 struct whole {
@@ -129,7 +43,7 @@ static bool is_large(const struct whole *whole, uint64_t shown)
 }
 
 /* Drop those of @list [@nr] that are not in as much. Returns how many are left. */
-static size_t large_ones(const struct tallies *tallies, uint32_t *list, size_t nr,
+static size_t large_ones(const struct function_tallies *tallies, uint32_t *list, size_t nr,
 			 const struct whole *whole)
 {
 	size_t left = 0;
@@ -141,8 +55,8 @@ static size_t large_ones(const struct tallies *tallies, uint32_t *list, size_t n
 }
 
 /* Write the callers and callees of the first of @hottest [@nr], of functions that ran. */
-static void write_neighbours(FILE *to, const struct tallies *tallies, const uint32_t *hottest,
-			     size_t nr, const struct whole *whole)
+static void write_neighbours(FILE *to, const struct function_tallies *tallies,
+			     const uint32_t *hottest, size_t nr, const struct whole *whole)
 {
 	size_t nr_ran = 0;
 
@@ -162,11 +76,11 @@ static bool is_narrow(const struct whole *whole)
 }
 
 /* On a narrow terminal the name is what there is room for. */
-static void write_function(FILE *to, const struct tallies *tallies, uint32_t function,
+static void write_function(FILE *to, const struct function_tallies *tallies, uint32_t function,
 			   const struct whole *whole)
 {
 	const struct function_index *index = tallies->index;
-	const struct tally *tally = &tallies->list[function];
+	const struct function_tally *tally = &tallies->list[function];
 	const char *name =
 		strings_text(&index->texts->strings, index->functions.list[function].text);
 	char buf[128], place[128];
@@ -184,14 +98,14 @@ static void write_function(FILE *to, const struct tallies *tallies, uint32_t fun
 static void write_functions(FILE *to, const struct frame_texts *texts, const struct whole *whole)
 {
 	CLEANUP(function_index_fini) struct function_index index = { 0 };
-	CLEANUP(tallies_fini)
-	struct tallies tallies = { .index = &index, .measure = &whole->measure };
+	CLEANUP(function_tallies_fini) struct function_tallies tallies = { 0 };
 	uint32_t hottest[NR_FUNCTIONS];
 	size_t nr;
 
 	function_index_init(texts, &index);
-	tallies_init(&tallies);
-	nr = large_ones(&tallies, hottest, find_hottest(&tallies, hottest), whole);
+	function_tallies_init(&index, &whole->measure, &tallies);
+	nr = large_ones(&tallies, hottest,
+			function_tallies_hottest(&tallies, hottest, NR_FUNCTIONS), whole);
 	fprintf(to, "\nHottest functions (self: it was %s; total: it or what it called)\n\n",
 		whole->measure.clock ? "running" : "the leaf");
 	fputs(is_narrow(whole) ? "  self function\n" : "    self   total  function\n", to);
