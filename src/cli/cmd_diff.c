@@ -33,7 +33,7 @@ static const struct format diff_format_list[] = {
 	  .picture = true,
 	  .missing = HTML_MISSING },
 };
-static const struct format_list diff_formats = { diff_format_list, ARRAY_SIZE(diff_format_list) };
+const struct format_list diff_formats = { diff_format_list, ARRAY_SIZE(diff_format_list) };
 
 /* Properties that all recordings must have in common. */
 struct common {
@@ -473,8 +473,9 @@ static int present(struct sinks *sinks, struct diff *diff)
 		report(diff, status);
 	if (status || shown)
 		return status ? status : check_growth(diff);
-	fpl_log(FPL_LOG_ERROR, diff->merged.refused ? "no samples: the filters exclude them all"
-						    : "no samples in the files read");
+	fpl_log(FPL_LOG_ERROR, diff->merged.refused    ? "no samples: the filters exclude them all"
+			       : diff->options->source ? "no samples in these times"
+						       : "no samples in the files read");
 	return CLI_EXIT_NO_SAMPLES;
 }
 
@@ -485,7 +486,7 @@ static int fail(int status, const struct fpl_err *err)
 	return status;
 }
 
-static int run(const struct diff_options *options, struct privileged_helper *helper)
+int diff_run(const struct diff_options *options, struct privileged_helper *helper)
 {
 	CLEANUP(sinks_fini) struct sinks sinks = { 0 };
 	CLEANUP(diff_fini) struct diff diff = { .options = options };
@@ -497,12 +498,18 @@ static int run(const struct diff_options *options, struct privileged_helper *hel
 	if (reading->symfs && report_names_init(&diff.names, &options->output, &reading->cache,
 						reading->debuginfod, &err))
 		return fail(CLI_EXIT_CANNOT_RUN, &err);
-	if (inputs_open(options->files, options->nr_files, &options->output, &diff.inputs, &err))
+	if (options->source)
+		inputs_open_source(options->source, options->files, options->nr_files,
+				   &diff.inputs);
+	else if (inputs_open(options->files, options->nr_files, &options->output, &diff.inputs,
+			     &err))
 		return inputs_fail(&err);
 	if (sinks_open(&sinks, &options->output, true, &err))
 		return fail(CLI_EXIT_OUTPUT, &err);
 	diff_init(&diff, options, &sinks);
-	if (inputs_give_up_rights(&sinks, helper, inputs_needs(reading), reading->memory, &err) ||
+	if (inputs_give_up_rights(&sinks, helper,
+				  options->source ? INPUT_NEEDS_NETWORK : inputs_needs(reading),
+				  reading->memory, &err) ||
 	    read_all(&diff, &err))
 		return inputs_fail(&err);
 
@@ -523,7 +530,7 @@ int cmd_diff(int argc, char **argv)
 	output_options_set_log(&options.output);
 	file_guard((const char *const *)options.files, options.nr_files);
 
-	int status = run(&options, &helper);
+	int status = diff_run(&options, &helper);
 
 	helper_fini(&helper);
 	return status;

@@ -100,8 +100,9 @@ static int present(struct sinks *sinks, const struct report_options *options,
 		return status ? status : stats_status;
 	if (shown)
 		return CLI_EXIT_OK;
-	fpl_log(FPL_LOG_ERROR, result->refused ? "no samples: the filters exclude them all"
-					       : "no samples in the files read");
+	fpl_log(FPL_LOG_ERROR, result->refused	 ? "no samples: the filters exclude them all"
+			       : options->source ? "no samples in this time"
+						 : "no samples in the files read");
 	return CLI_EXIT_NO_SAMPLES;
 }
 
@@ -112,7 +113,8 @@ static void cleanup_filter(struct filter **filter)
 
 static enum input_needs needs_of(const struct report_options *options)
 {
-	enum input_needs needs = inputs_needs(&options->reading);
+	enum input_needs needs =
+		options->source ? INPUT_NEEDS_NETWORK : inputs_needs(&options->reading);
 
 	/* packages are looked up in the lists of the system, code in its programs */
 	return (options->missing || options->code) && needs == INPUT_NEEDS_NOTHING
@@ -120,7 +122,7 @@ static enum input_needs needs_of(const struct report_options *options)
 		       : needs;
 }
 
-static int run(const struct report_options *options, struct privileged_helper *helper)
+int report_run(const struct report_options *options, struct privileged_helper *helper)
 {
 	CLEANUP(sinks_fini) struct sinks sinks = { 0 };
 	CLEANUP(inputs_fini) struct inputs inputs = { 0 };
@@ -142,7 +144,9 @@ static int run(const struct report_options *options, struct privileged_helper *h
 		fpl_log(FPL_LOG_ERROR, "%s", err.msg);
 		return CLI_EXIT_CANNOT_RUN;
 	}
-	if (inputs_open(options->files, options->nr_files, &options->output, &inputs, &err))
+	if (options->source)
+		inputs_open_source(options->source, options->files, options->nr_files, &inputs);
+	else if (inputs_open(options->files, options->nr_files, &options->output, &inputs, &err))
 		return inputs_fail(&err);
 	if (sinks_open(&sinks, &options->output, true, &err)) {
 		fpl_log(FPL_LOG_ERROR, "%s%s", err.msg, memory_limit_advice(err.code));
@@ -177,7 +181,7 @@ int report_main(int argc, char **argv, const struct argp *argp, const char *usua
 	if (options.usual_file && !options.output.quiet)
 		fpl_log(FPL_LOG_INFO, "%s: read, since no FILE was given", options.usual_file);
 
-	int status = run(&options, &helper);
+	int status = report_run(&options, &helper);
 
 	helper_fini(&helper);
 	return status;

@@ -10,9 +10,14 @@
 #include "diff/headline.h"
 #include "cli/reading_options.h"
 
+struct input_source;
+struct privileged_helper;
+
 struct diff_options {
 	char **files;		    /* owned [nr_files], each borrowed from argv; "-" is stdin */
 	size_t nr_files, nr_before; /* those before come first */
+	/* Borrowed: the recordings come from it, and files are their names; NULL: they are files */
+	const struct input_source *source;
 	struct reading_options reading;
 	struct output_options output;
 	bool normalize, negate, strip_hex, any_object;
@@ -25,6 +30,12 @@ struct diff_options {
 };
 
 void diff_options_fini(struct diff_options *options);
+
+/* The formats of a diff. */
+extern const struct format_list diff_formats;
+
+/* As report_run(). */
+int diff_run(const struct diff_options *options, struct privileged_helper *helper);
 
 /* Parse; an invalid option ends the process with CLI_EXIT_USAGE and one line. Errors: -ENOMEM. */
 FPL_MUST_CHECK int diff_options_parse(int argc, char **argv, struct diff_options *ret);

@@ -82,6 +82,20 @@ int inputs_open(char **paths, size_t nr, const struct output_options *output, st
 	return 0;
 }
 
+void inputs_open_source(const struct input_source *source, char **names, size_t nr,
+			struct inputs *ret)
+{
+	*ret = (struct inputs){ .source = source,
+				.paths = names,
+				.nr = nr,
+				.fds = must_calloc(nr, sizeof(*ret->fds)),
+				.perf = must_calloc(nr, sizeof(*ret->perf)) };
+	for (size_t i = 0; i < nr; i++) {
+		ret->fds[i] = -1;
+		ret->perf[i] = PERF_DATA_NONE;
+	}
+}
+
 unsigned inputs_labels(unsigned by)
 {
 	static const unsigned labels[PROFILE_LABEL_COUNT] = {
@@ -176,6 +190,8 @@ static int read_input(const struct inputs *inputs, size_t idx, const struct inpu
 
 	alloc_set_name(name);
 	must_recording_init(ret);
+	if (inputs->source)
+		return inputs->source->read(inputs->source->ctx, idx, ret, err);
 	read_options->memory = options->reading->memory;
 	read_options->by = inputs_labels(options->by);
 	read_options->events = options->events;

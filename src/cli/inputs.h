@@ -14,6 +14,14 @@
 #include "recording/merge.h"
 #include "recording/recording.h"
 
+/* Recordings that come from elsewhere than files. */
+struct input_source {
+	void *ctx;
+	/* Make recording @idx in @ret, which has seen recording_init(). Errors: described in @err.
+	 */
+	int (*read)(void *ctx, size_t idx, struct recording *ret, struct fpl_err *err);
+};
+
 /* Files to read, open before rights are given up. */
 struct inputs {
 	char **paths;		/* borrowed [nr]; "-" is stdin */
@@ -21,6 +29,7 @@ struct inputs {
 	struct perf_data *perf; /* owned [nr]: of a perf.data, else PERF_DATA_NONE */
 	size_t nr;
 	struct reading_progress *progress; /* owned; NULL: none is shown */
+	const struct input_source *source; /* borrowed; NULL: they are files */
 };
 
 /*
@@ -30,6 +39,10 @@ struct inputs {
 FPL_MUST_CHECK int inputs_open(char **paths, size_t nr, const struct output_options *output,
 			       struct inputs *ret, struct fpl_err *err);
 void inputs_fini(struct inputs *inputs);
+
+/* The same of @nr recordings of @source, which are called @names in messages, both borrowed. */
+void inputs_open_source(const struct input_source *source, char **names, size_t nr,
+			struct inputs *ret);
 
 /*
  * Say on stderr why the inputs could not be opened, read or added up. Returns the enum cli_exit for

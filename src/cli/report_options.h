@@ -14,11 +14,16 @@
 /* The recording that fpless record has left here, also unpacked; NULL: it is not here. */
 char *report_usual_file(void);
 
+struct input_source;
+struct privileged_helper;
+
 struct report_options {
 	char **files; /* borrowed from argv [nr_files]; "-" is stdin */
 	size_t nr_files;
 	char *usual_file; /* borrowed: files[0] where none was given */
 	struct reading_options reading;
+	/* Borrowed: the recordings come from it, and files are their names; NULL: they are files */
+	const struct input_source *source;
 	bool missing;
 	bool code; /* a page gets the code of the hottest functions */
 	struct output_options output;
@@ -34,5 +39,9 @@ void report_options_fini(struct report_options *options);
 FPL_MUST_CHECK int report_options_parse(int argc, char **argv, const struct argp *argp,
 					const char *usual_format, struct report_options *ret);
 
-/* The verb: read, filter, write. Parameters as above; returns an enum cli_exit. */
+/* Read, filter, write as @options say. @helper: HELPER_NONE at first, and the caller's to end.
+ * Returns an enum cli_exit. */
+int report_run(const struct report_options *options, struct privileged_helper *helper);
+
+/* The verb: parse, and the same. Parameters as above; returns an enum cli_exit. */
 int report_main(int argc, char **argv, const struct argp *argp, const char *usual_format);
