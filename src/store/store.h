@@ -109,5 +109,19 @@ FPL_MUST_CHECK int store_list(struct store *store, const struct store_range *ran
 FPL_MUST_CHECK int store_read(struct store *store, const struct store_range *range,
 			      struct recording *ret, size_t *ret_nr, struct fpl_err *err);
 
+/* A window in which a function was met, in samples. */
+struct store_found {
+	struct store_window window;
+	uint64_t wanted;      /* of the series that the range wants */
+	uint64_t self, total; /* it was the leaf; it was on the stack */
+};
+
+/* As store_list(), of the windows with samples of functions whose name matches @function, a POSIX
+ * extended regular expression. Errors also: -EINVAL. Cost: O(rows + bytes of the windows). */
+FPL_MUST_CHECK int store_find(struct store *store, const struct store_range *range,
+			      const char *function,
+			      int (*each)(void *ctx, const struct store_found *found), void *ctx,
+			      struct fpl_err *err);
+
 /* Look at all of it: SQLite's own check, every row and every window. Cost: O(bytes). */
 FPL_MUST_CHECK int store_check(struct store *store, struct fpl_err *err);

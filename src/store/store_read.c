@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Windows become a recording. */
 #include <errno.h>
-#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,9 +23,7 @@ struct sum {
 struct reading {
 	struct store *store;
 	const struct store_range *range;
-	regex_t comm, cgroup;
-	bool has_comm, has_cgroup;
-	VECTOR(uint8_t) wanted; /* by series: enum below */
+	struct store_filter filter;
 	VECTOR(struct sum) sums;
 	size_t nr_windows;
 	uint64_t refused; /* samples that the range does not want */
@@ -38,8 +35,6 @@ struct reading {
 	uint32_t *texts;	  /* owned: by row, 1 + the text */
 	VECTOR(uint32_t) user, kernel;
 };
-
-enum { UNKNOWN, WANTED, REFUSED };
 
 static void sum_fini(struct sum *sum)
 {
@@ -59,56 +54,12 @@ static void reading_fini(struct reading *reading)
 	for (size_t i = 0; i < reading->sums.nr; i++)
 		sum_fini(&reading->sums.list[i]);
 	vector_fini(&reading->sums);
-	vector_fini(&reading->wanted);
 	forget_recording(reading);
 	vector_fini(&reading->frames);
 	vector_fini(&reading->callers);
 	vector_fini(&reading->user);
 	vector_fini(&reading->kernel);
-	if (reading->has_comm)
-		regfree(&reading->comm);
-	if (reading->has_cgroup)
-		regfree(&reading->cgroup);
-}
-
-static int compile(const char *option, const char *text, regex_t *ret, bool *has,
-		   struct fpl_err *err)
-{
-	char why[128];
-	int code = text ? regcomp(ret, text, REG_EXTENDED | REG_NOSUB) : 0;
-
-	if (code) {
-		regerror(code, ret, why, sizeof(why));
-		return fpl_fail(err, -EINVAL, "%s %s: %s", option, text, why);
-	}
-	*has = text != NULL;
-	return 0;
-}
-
-static bool matches(const struct reading *reading, uint32_t series)
-{
-	const struct dictionary *dictionary = &reading->store->dictionary;
-	const uint64_t *cells = rows_cells(dictionary, ROWS_SERIES, series);
-
-	return (!reading->has_comm ||
-		!regexec(&reading->comm, rows_text(dictionary, cells[SERIES_COMM]), 0, NULL, 0)) &&
-	       (!reading->has_cgroup ||
-		!regexec(&reading->cgroup, rows_text(dictionary, cells[SERIES_CGROUP]), 0, NULL,
-			 0));
-}
-
-static bool wants(struct reading *reading, uint32_t series)
-{
-	if (!reading->has_comm && !reading->has_cgroup)
-		return true;
-	while (series >= reading->wanted.nr)
-		must_push(&reading->wanted, UNKNOWN);
-
-	uint8_t *known = &reading->wanted.list[series];
-
-	if (*known == UNKNOWN)
-		*known = matches(reading, series) ? WANTED : REFUSED;
-	return *known == WANTED;
+	store_filter_fini(&reading->filter);
 }
 
 static bool is_like(const struct window_entry *a, const struct window_entry *b)
@@ -155,7 +106,6 @@ static int add_window(struct reading *reading, const struct store_window *window
 		      const struct window_data *data)
 {
 	struct sum *sum = sum_of(reading, window);
-	bool all = !reading->has_comm && !reading->has_cgroup;
 	int error = __builtin_add_overflow(sum->busy_ns, window->busy_ns, &sum->busy_ns)
 			    ? -EOVERFLOW
 			    : 0;
@@ -164,7 +114,7 @@ static int add_window(struct reading *reading, const struct store_window *window
 	for (size_t i = 0; !error && i < data->entries.nr; i++) {
 		const struct window_entry *entry = &data->entries.list[i];
 
-		if (all || wants(reading, entry->series))
+		if (store_filter_wants(&reading->filter, reading->store, entry->series))
 			error = add_entry(sum, entry);
 		else if (__builtin_add_overflow(reading->refused, entry->count, &reading->refused))
 			error = -EOVERFLOW;
@@ -413,11 +363,8 @@ int store_read(struct store *store, const struct store_range *range, struct reco
 {
 	CLEANUP(reading_fini) struct reading reading = { .store = store, .range = range };
 	struct merge_result result = { 0 };
-	int code = compile("--comm", range->comm, &reading.comm, &reading.has_comm, err);
+	int code = store_filter_init(&reading.filter, range, err);
 
-	if (!code)
-		code = compile("--cgroup", range->cgroup, &reading.cgroup, &reading.has_cgroup,
-			       err);
 	if (!code)
 		code = store_rows_load(store, err);
 	if (!code)

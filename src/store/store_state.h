@@ -2,6 +2,7 @@
 /* The state of a store, for the files store*.c alone. */
 #pragma once
 
+#include <regex.h>
 #include <sqlite3.h>
 
 #include "store/rows.h"
@@ -78,6 +79,23 @@ FPL_MUST_CHECK int store_end(struct store *store, int code, struct fpl_err *err)
 
 /* Damage that SQLite does not see. */
 FPL_MUST_CHECK int store_damaged(const struct store *store, const char *what, struct fpl_err *err);
+
+/* store_filter.c */
+
+struct store_filter {
+	regex_t comm, cgroup;
+	bool has_comm, has_cgroup;
+	VECTOR(uint8_t) wanted; /* private: by series */
+};
+
+/* Compile @text, of @option; NULL: *ret_has is false. Errors: -EINVAL. */
+FPL_MUST_CHECK int store_regex(const char *option, const char *text, regex_t *ret, bool *ret_has,
+			       struct fpl_err *err);
+/* @filter: zero at first. Errors: -EINVAL. */
+FPL_MUST_CHECK int store_filter_init(struct store_filter *filter, const struct store_range *range,
+				     struct fpl_err *err);
+void store_filter_fini(struct store_filter *filter);
+bool store_filter_wants(struct store_filter *filter, const struct store *store, uint32_t series);
 
 /* store_sweep.c: a step. Returns 1 where more is to do. */
 FPL_MUST_CHECK int store_sweep_step(struct store *store, struct fpl_err *err);
