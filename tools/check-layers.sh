@@ -89,6 +89,8 @@ processes_init src/profile: the tracker lets go of a program image without refer
 read_options src/cli: takes the parts of a large file while it is read
 replay_input src/core src/profile: reads the code of files, and the memory of a core file, which the walker does not know
 sideband_drain src/profile: visits records while it runs
+store_find src/cli: visits windows while it runs
+store_list src/cli: visits windows while it runs
 svg_page src/diff: the colours of a picture of changes
 symtab_for_each src/parse: visits symbols while it runs
 synth_file_analyse src/cli src/verify: visits instructions while it runs

@@ -19,6 +19,7 @@ enum cli_exit {
  * errors are reported on stderr.
  */
 
+int cmd_agent(int argc, char **argv);
 int cmd_annotate(int argc, char **argv);
 int cmd_bcc_offcputime(int argc, char **argv);
 int cmd_bcc_wakeuptime(int argc, char **argv);
@@ -32,6 +33,7 @@ int cmd_heap(int argc, char **argv);
 int cmd_offcpu(int argc, char **argv);
 int cmd_wall(int argc, char **argv);
 int cmd_profile(int argc, char **argv);
+int cmd_query(int argc, char **argv);
 int cmd_record(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_script(int argc, char **argv);

@@ -350,7 +350,7 @@ static int judge_windows(const struct windows_sums *sums, const struct sampling_
 		return CLI_EXIT_OUTPUT;
 	if (lost_too_many(options, sums->lost, sums->passed))
 		return CLI_EXIT_STRICT;
-	if (!sums->shown) {
+	if (!sums->shown && !options->window.take) {
 		say_nothing_shown(profile, options);
 		return CLI_EXIT_NO_SAMPLES;
 	}

@@ -24,6 +24,8 @@
 	X(annotate, "show where in a function its samples are, by line and instruction")   \
 	X(script, "print a recording as perf script does")                                 \
 	X(diff, "compare recordings: the changes, and whether they exceed noise")          \
+	X(agent, "sample the whole machine all the time, into a store of windows")         \
+	X(query, "ask the store of windows what was hot, when, and what has changed")      \
 	X(tables, "show the unwind rows of an ELF file")                                   \
 	X(verify, "compare the unwind tables of ELF files with libdw")                     \
 	X(events, "the events that can be sampled")                                        \

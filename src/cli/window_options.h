@@ -6,12 +6,18 @@
 #include <stdint.h>
 
 struct output_options;
+struct recording;
 
 #define WINDOW_LEAST_MS 50u
 
 struct window_options {
 	uint64_t length_ms; /* 0: the run is not cut */
 	uint64_t every_ms;  /* from one beginning to the next */
+	/* Takes each window, for a verb that keeps them itself: each is handed to it, by the thread
+	 * that writes them. Outputs are allowed, and not needed. Returns 0 or an error, which was
+	 * reported. NULL: none does. */
+	int (*take)(void *ctx, const struct recording *recording);
+	void *take_ctx;
 };
 
 /* Its input is a struct window_options, zero at first. An invalid option ends the process. */

@@ -149,6 +149,10 @@ static void write_named(struct windows *windows, struct names *names, struct pro
 	nr_failed = open_sinks(windows, profile->start_unix_ns, &sinks);
 	nr_failed += sinks_write(&sinks, wanted, &format, &shown) != 0;
 	nr_failed += sinks_write_stats(&sinks, wanted, shown) != 0;
+	if (options->window.take) {
+		shown = recording_shown(wanted);
+		nr_failed += options->window.take(options->window.take_ctx, wanted) != 0;
+	}
 	tally_count(profile, &tally);
 	windows->sums.nr_failed += nr_failed > 0;
 	add_up(&windows->sums, profile, &tally, shown);

@@ -9,7 +9,7 @@ fpless=$1
 # Help and version.
 expect 0 '' --help
 says '^Usage: fpless VERB'
-for verb in profile offcpu wall wakeup locks record top heap compare report script tables verify events doctor; do
+for verb in profile offcpu wall wakeup locks record top heap compare report script agent query tables verify events doctor; do
 	says "^  $verb "
 done
 expect 0 '' --version

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmocka_all.h"
 
+#include <stdlib.h>
+#include <time.h>
+
 #include "base/cleanup.h"
 #include "cli/parse.h"
+#include "cli/time_point.h"
 
 static void sizes_take_suffixes_and_refuse_the_rest(void **state)
 {
@@ -184,6 +188,84 @@ static void depths_are_one_number_or_two(void **state)
 	}
 }
 
+/* 2026-07-01 12:00:00 UTC, 14:00 in the middle of Europe. */
+#define NOW_S UINT64_C(1782907200)
+#define S     UINT64_C(1000000000)
+
+static void moments_are_local_and_the_last_ones(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t want_s; /* 0: it is no moment */
+	} cases[] = {
+		{ "now", NOW_S },
+		{ "-90s", NOW_S - 90 },
+		{ "-5m", NOW_S - 300 },
+		{ "-1h", NOW_S - 3600 },
+		{ "-7d", NOW_S - 7 * 86400 },
+		{ "-30", NOW_S - 30 },
+		{ "@1795968762", 1795968762 },
+		{ "13:59", NOW_S - 60 },
+		{ "13:59:30", NOW_S - 30 },
+		{ "14:00", NOW_S },
+		{ "14:01", NOW_S + 60 - 86400 },
+		{ "03:12", NOW_S - 10 * 3600 - 48 * 60 },
+		{ "2026-07-01", NOW_S - 14 * 3600 },
+		{ "2026-07-01T14:00", NOW_S },
+		{ "2026-07-01 14:00:05", NOW_S + 5 },
+		{ "2026-07-01T12:00Z", NOW_S },
+		{ "20260701T120000Z", NOW_S },
+		{ "2026-01-01T13:00", 1767268800 }, /* in winter */
+		{ "", 0 },
+		{ "-", 0 },
+		{ "-0s", 0 },
+		{ "-1w", 0 },
+		{ "25:00", 0 },
+		{ "2026-13-01", 0 },
+		{ "1901-01-01", 0 },
+		{ "03:12x", 0 },
+		{ "@", 0 },
+		{ "@-5", 0 },
+		{ "@99999999999999", 0 },
+		{ "malloc", 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		uint64_t got = 77;
+		bool ok = time_point_parse(cases[i].text, NOW_S * S, &got);
+
+		if (ok != (cases[i].want_s != 0) || got != (ok ? cases[i].want_s * S : 77))
+			fail_msg("%s: %llu", cases[i].text, (unsigned long long)got);
+	}
+}
+
+static void times_have_two_ends_in_order(void **state)
+{
+	static const char *const wrong[] = { "-1h",	   "..",    "-1h..-2h", "now..now",
+					     "-1h..-2h..", "..now", "x..now" };
+	uint64_t from = 77, to = 77;
+
+	(void)state;
+	assert_true(time_range_parse("-25h..-24h", NOW_S * S, &from, &to));
+	assert_int_equal(from, (NOW_S - 25 * 3600) * S);
+	assert_int_equal(to, (NOW_S - 24 * 3600) * S);
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
+		if (time_range_parse(wrong[i], NOW_S * S, &from, &to))
+			fail_msg("%s", wrong[i]);
+}
+
+static void moments_are_written_as_they_are_read(void **state)
+{
+	char buf[TIME_TEXT_SIZE];
+	uint64_t got;
+
+	(void)state;
+	assert_string_equal(time_text(NOW_S * S + 5, buf), "2026-07-01 14:00:00");
+	assert_true(time_point_parse(buf, 0, &got));
+	assert_int_equal(got, NOW_S * S);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -193,8 +275,13 @@ int main(void)
 		cmocka_unit_test(numbers_stay_in_their_range),
 		cmocka_unit_test(addresses_are_decimal_or_hex),
 		cmocka_unit_test(percentages_go_from_0_to_100),
+		cmocka_unit_test(moments_are_local_and_the_last_ones),
+		cmocka_unit_test(times_have_two_ends_in_order),
+		cmocka_unit_test(moments_are_written_as_they_are_read),
 		cmocka_unit_test(pid_lists_hold_each_pid_once),
 	};
 
+	setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1);
+	tzset();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

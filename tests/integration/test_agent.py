@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The agent keeps windows in a store, and query answers from it what was sampled."""
+
+import glob
+import json
+import os
+import signal
+import subprocess
+import time
+
+from root_case import FPLESS, RootCase, fixture, main, wait_for
+
+LENGTH_S = 1
+
+
+class Agent(RootCase):
+    def query(self, *args, status=0):
+        done = self.fpless("query", *args, "--store", self.path("store"))
+        self.assertEqual(done.returncode, status, done.stderr)
+        return done.stdout.decode()
+
+    def answer(self, *args):
+        return json.loads(self.query(*args, "--json"))
+
+    def lines(self, path):
+        """The folded lines whose frames all have names: a store keeps no addresses of code in no file."""
+        with open(self.path(path), encoding="utf-8") as file:
+            return sorted(line for line in file if not any(mark in line for mark in ("+0x", "[0x", "[unknown]")))
+
+    def test_what_is_kept_is_what_was_sampled(self):
+        began = time.time()
+        done = self.fpless("agent", "--no-cache", "--store", self.path("store"), "--label", "host=a", "--window",
+                           str(LENGTH_S), "-F", "199", "-d", "4", "-o", self.path("w-%t.pb.gz"), "--",
+                           fixture("chain"), "100000000")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        files = sorted(glob.glob(self.path("w-*.pb.gz")))
+        windows = self.answer("list")["windows"]
+        self.assertEqual(len(windows), len(files))
+        self.assertGreaterEqual(len(windows), 3)
+
+        # each stack and the sums: what report makes of the files is what the store has
+        shape = ("-q", "--annotate", "--origin", "--delimited", "--by", "comm,cgroup")
+        self.assertEqual(self.fpless("report", *shape, "-o", self.path("r.folded"), "--stats", self.path("r.json"),
+                                     *files).returncode, 0)
+        self.query("export", *shape, "-o", self.path("q.folded"), "--stats", self.path("q.json"))
+        self.assertEqual(self.lines("r.folded"), self.lines("q.folded"))
+        with open(self.path("r.json"), encoding="utf-8") as file:
+            sampled = json.load(file)
+        with open(self.path("q.json"), encoding="utf-8") as file:
+            kept = json.load(file)
+        for key in ("fired", "shown", "idle", "filtered", "lost", "expected", "missed", "stop", "complete", "user_samples"):
+            self.assertEqual(sampled[key], kept[key], key)
+        self.assertEqual(sum(window["samples"] for window in windows), sampled["shown"])
+        self.assertEqual(sum(window["complete"] for window in windows), sampled["complete"])
+
+        # the same functions in each question
+        chain = ("--comm", "^chain$")
+        top = self.answer("top", *chain)
+        spin = next(function for function in top["functions"] if function["function"] == "spin")
+        self.assertEqual(top["windows"], len(windows))
+        self.assert_share(spin["total"], top["sum"], 0.5)
+        found = self.answer("find", "^spin$", *chain)
+        self.assertEqual(sum(window["total"] for window in found["windows"]), spin["total"])
+        first = windows[0]["start_unix_ns"]
+        self.assertEqual(self.answer("find", f"@{first // 10**9 + 1}")["windows"], 1)
+        self.assertIn("spin", self.query("top", *chain))
+
+        # a part and the rest are the whole; a part before all has no samples
+        middle = f"@{windows[len(windows) // 2]['start_unix_ns'] // 10**9 + 1}"
+        parts = [self.answer("list", *part)["windows"] for part in (("--to", middle), ("--from", middle))]
+        self.assertEqual(parts[0] + parts[1], windows)
+        self.query("list", "--from", f"@{int(began) - 7200}", "--to", f"@{int(began) - 3600}", status=3)
+        changes = self.query("diff", "--from", middle, "--before", f"@{int(began) - 60}..{middle}", *chain)
+        self.assertIn("spin", changes)
+        self.query("flame", "-q", "-o", self.path("x.svg"))
+        self.assertGreater(os.path.getsize(self.path("x.svg")), 1000)
+        self.assertIn("as it was written", self.query("check"))
+
+        # windows of files become the same store
+        self.assertEqual(self.fpless("query", "import", "--store", self.path("copy"), *files).returncode, 0)
+        copied = json.loads(self.fpless("query", "list", "--json", "--store", self.path("copy")).stdout)
+        self.assertEqual([window["samples"] for window in copied["windows"]], [window["samples"] for window in windows])
+
+    def test_an_agent_that_is_killed_loses_the_open_window_at_most(self):
+        command = [FPLESS, "agent", "--no-cache", "--store", self.path("store"), "--window", "0.5", "-q", "-d", "300"]
+        agent = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+        def windows():
+            if agent.poll() is not None:
+                self.fail(agent.stderr.read())
+            done = self.fpless("query", "list", "--json", "--store", self.path("store"))
+            return json.loads(done.stdout)["windows"] if done.returncode == 0 else []
+
+        wait_for("three windows", lambda: len(windows()) >= 3)
+        seen = windows()
+        # a second one may not write it
+        second = self.fpless("agent", "--no-cache", "--store", self.path("store"), "-d", "1")
+        self.assertEqual(second.returncode, 2)
+        self.assertIn(b"another fpless writes this store", second.stderr)
+        os.kill(agent.pid, signal.SIGKILL)
+        agent.wait()
+        agent.stderr.close()
+        kept = self.answer("list")["windows"]
+        self.assertEqual(kept[:len(seen)], seen)
+        self.assertIn("as it was written", self.query("check"))
+        # and the next one goes on where it ended
+        wait_for("another agent", lambda: self.fpless(*command[1:-1], "1").returncode == 0)
+        after = self.answer("list")["windows"]
+        self.assertEqual(after[:len(kept)], kept)
+        self.assertGreater(len(after), len(kept))
+
+
+if __name__ == "__main__":
+    main()
