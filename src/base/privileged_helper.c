@@ -79,11 +79,11 @@ static int32_t perform(const struct privileged_helper *helper, const struct requ
 struct reply {
 	int32_t result;
 	struct iovec part;
+	struct msghdr message;
 	union {
 		struct cmsghdr header;
 		char bytes[CMSG_SPACE(sizeof(int))];
-	} control;
-	struct msghdr message;
+	} control; /* last: a header ends in an array without a size */
 };
 
 static void reply_init(struct reply *reply)
