@@ -146,7 +146,7 @@ static void reach(struct rows *rows, uint32_t id)
 		must_push(&rows->texts, NULL);
 }
 
-static void put(struct rows *rows, uint32_t id, const uint64_t *cells, const char *text)
+static void put(struct rows *rows, uint32_t id, const uint64_t *cells, const char *text, bool index)
 {
 	size_t nr = rows->shape->nr_columns;
 
@@ -157,7 +157,8 @@ static void put(struct rows *rows, uint32_t id, const uint64_t *cells, const cha
 		memcpy(&rows->cells.list[id * nr], cells, nr * sizeof(*cells));
 	if (text)
 		rows->texts.list[id] = must_strdup(text);
-	must_id_table_add(&rows->ids, hash_of(rows->shape, cells, text), id);
+	if (index)
+		must_id_table_add(&rows->ids, hash_of(rows->shape, cells, text), id);
 }
 
 /* The first id that is free, beyond @above. */
@@ -184,7 +185,7 @@ static int add(struct rows *rows, const uint64_t *cells, const char *text, uint3
 	*ret = free_id(rows, above);
 	if (*ret >= rows->shape->ids_max)
 		return -E2BIG;
-	put(rows, *ret, cells, text);
+	put(rows, *ret, cells, text, true);
 	must_push(&rows->fresh, *ret);
 	return 0;
 }
@@ -233,7 +234,7 @@ int rows_place(struct dictionary *dictionary, enum rows_table table, uint64_t id
 		if (cells[i] > most || (column->needed && !cells[i]))
 			return -EBADMSG;
 	}
-	put(rows, (uint32_t)id, cells, text);
+	put(rows, (uint32_t)id, cells, text, !dictionary->no_index);
 	return 0;
 }
 
@@ -269,7 +270,7 @@ static bool refers_well(const struct dictionary *dictionary, enum rows_table tab
 
 const char *rows_check(const struct dictionary *dictionary)
 {
-	for (size_t table = 0; table < ROWS_TABLES; table++) {
+	for (unsigned table = 0; table < ROWS_TABLES; table++) {
 		const struct rows *rows = &dictionary->tables[table];
 
 		for (uint32_t id = 1; id < rows->used.nr; id++)
@@ -306,7 +307,7 @@ void rows_marks_fini(struct rows_marks *marks)
 /* Rows refer to tables before theirs, and to rows before them: one pass backwards is enough. */
 void rows_mark_all(struct rows_marks *marks, const struct dictionary *dictionary)
 {
-	for (size_t table = ROWS_TABLES; table-- > 0;) {
+	for (unsigned table = ROWS_TABLES; table-- > 0;) {
 		const struct rows_shape *shape = &rows_shapes[table];
 
 		for (size_t id = marks->of[table].nr; id-- > 1;) {

@@ -105,6 +105,7 @@ struct rows {
 
 struct dictionary {
 	struct rows tables[ROWS_TABLES];
+	bool no_index; /* rows are placed alone: none is looked for */
 };
 
 void dictionary_init(struct dictionary *dictionary);

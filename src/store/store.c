@@ -59,7 +59,7 @@ static void schema_make(char *ret[TABLES])
 	size_t nr = 0;
 
 	ret[nr++] = must_strdup("CREATE TABLE meta(key TEXT PRIMARY KEY,value INTEGER NOT NULL)");
-	for (size_t i = 0; i < ROWS_TABLES; i++)
+	for (unsigned i = 0; i < ROWS_TABLES; i++)
 		ret[nr++] = store_rows_table(i);
 	ret[nr++] = must_strdup(STORE_WINDOW_TABLE);
 	ret[nr] = must_strdup(STORE_WINDOW_INDEX);

@@ -11,6 +11,11 @@
 
 enum { NO_ROW = 0 };
 
+/* A frame, and the node it leads to. */
+struct path_step {
+	uint32_t frame, node;
+};
+
 struct insertion {
 	struct store *store;
 	const struct recording *from;
@@ -20,6 +25,8 @@ struct insertion {
 	VECTOR(uint32_t) chains;
 	uint32_t *begins; /* owned [nr_frames] */
 	uint32_t *texts;  /* owned: the row of a text of from; NO_ROW: not made, or "" */
+	/* The stack before, from the root on: many begin alike. */
+	VECTOR(struct path_step) path;
 	struct window_data data;
 	int error; /* the first: -E2BIG, -EOVERFLOW */
 };
@@ -28,6 +35,7 @@ static void insertion_fini(struct insertion *insertion)
 {
 	window_data_fini(&insertion->data);
 	vector_fini(&insertion->chains);
+	vector_fini(&insertion->path);
 	free(insertion->begins);
 	free(insertion->texts);
 }
@@ -148,6 +156,20 @@ static uint32_t step(struct insertion *insertion, uint32_t node, uint32_t idx)
 	return node;
 }
 
+/* Go on by frame @idx, which is number @depth of the stack from the root. */
+static uint32_t walk(struct insertion *insertion, size_t depth, uint32_t idx)
+{
+	uint32_t node = depth ? insertion->path.list[depth - 1].node : NO_ROW;
+
+	if (depth < insertion->path.nr && insertion->path.list[depth].frame == idx)
+		return insertion->path.list[depth].node;
+	/* from here on it is another stack */
+	insertion->path.nr = depth;
+	node = step(insertion, node, idx);
+	must_push(&insertion->path, (struct path_step){ idx, node });
+	return node;
+}
+
 static uint32_t series_of(struct insertion *insertion, const struct recording_stack *stack)
 {
 	const uint8_t kept = RECORDING_HAS_COMM | RECORDING_HAS_CGROUP | RECORDING_HAS_KEY;
@@ -174,11 +196,12 @@ static void add_stack(struct insertion *insertion, const struct recording_stack 
 		.stop = stack->stop,
 		.no_user = stack->no_user,
 	};
+	size_t depth = 0;
 
 	for (size_t i = stack->nr_user; i-- > 0;)
-		entry.node = step(insertion, entry.node, frames[i]);
+		entry.node = walk(insertion, depth++, frames[i]);
 	for (size_t i = stack->nr_kernel; i-- > 0;)
-		entry.node = step(insertion, entry.node, frames[stack->nr_user + i]);
+		entry.node = walk(insertion, depth++, frames[stack->nr_user + i]);
 	must_push(&insertion->data.entries, entry);
 }
 

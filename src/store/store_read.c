@@ -17,7 +17,10 @@ struct sum {
 	uint32_t run;
 	uint64_t t0, busy_ns;
 	struct window_data data;
-	struct id_table ids; /* of data.entries */
+	/* Two arrays find an entry, in place of an id_table: leaves ascend in a window, so they are
+	 * read in order, and a day has millions. 1 + the last entry of a node, 0: none yet; 1 + the
+	 * one before it of the same node. */
+	VECTOR(uint32_t) heads, nexts;
 };
 
 struct reading {
@@ -39,7 +42,8 @@ struct reading {
 static void sum_fini(struct sum *sum)
 {
 	window_data_fini(&sum->data);
-	id_table_fini(&sum->ids);
+	vector_fini(&sum->heads);
+	vector_fini(&sum->nexts);
 }
 
 static void forget_recording(struct reading *reading)
@@ -64,28 +68,35 @@ static void reading_fini(struct reading *reading)
 
 static bool is_like(const struct window_entry *a, const struct window_entry *b)
 {
-	return a->node == b->node && a->series == b->series && a->stop == b->stop &&
-	       a->no_user == b->no_user;
+	return a->series == b->series && a->stop == b->stop && a->no_user == b->no_user;
 }
 
-static int add_entry(struct sum *sum, const struct window_entry *entry)
+/* The entry of @sum like @key, which is made at first sight, with nothing counted. */
+static struct window_entry *entry_of(struct sum *sum, const struct window_entry *key)
 {
-	const uint32_t key[] = { entry->node, entry->series,
-				 (uint32_t)entry->stop << 1 | entry->no_user };
-	struct window_entry *list = sum->data.entries.list;
-	uint64_t hash = id_table_hash(0, key, sizeof(key));
-	uint32_t at = ID_TABLE_FIND(&sum->ids, hash, i, is_like(&list[i], entry));
+	struct window_entry entry = *key;
+	uint32_t at;
 
-	if (at == ID_TABLE_NONE) {
-		must_id_table_add(&sum->ids, hash, (uint32_t)sum->data.entries.nr);
-		must_push(&sum->data.entries, *entry);
-		return 0;
-	}
-	if (entry->elided > list[at].elided)
-		list[at].elided = entry->elided;
-	return __builtin_add_overflow(list[at].count, entry->count, &list[at].count) ||
-			       __builtin_add_overflow(list[at].weight, entry->weight,
-						      &list[at].weight)
+	while (key->node >= sum->heads.nr)
+		must_push(&sum->heads, 0);
+	for (at = sum->heads.list[key->node]; at; at = sum->nexts.list[at - 1])
+		if (is_like(&sum->data.entries.list[at - 1], key))
+			return &sum->data.entries.list[at - 1];
+	entry.count = entry.weight = 0;
+	must_push(&sum->data.entries, entry);
+	must_push(&sum->nexts, sum->heads.list[key->node]);
+	sum->heads.list[key->node] = (uint32_t)sum->data.entries.nr;
+	return &sum->data.entries.list[sum->data.entries.nr - 1];
+}
+
+static int add_entry(struct sum *sum, const struct window_entry *from)
+{
+	struct window_entry *to = entry_of(sum, from);
+
+	if (from->elided > to->elided)
+		to->elided = from->elided;
+	return __builtin_add_overflow(to->count, from->count, &to->count) ||
+			       __builtin_add_overflow(to->weight, from->weight, &to->weight)
 		       ? -EOVERFLOW
 		       : 0;
 }

@@ -78,7 +78,8 @@ int store_rows_load(struct store *store, struct fpl_err *err)
 		return 0;
 	dictionary_fini(&store->dictionary);
 	dictionary_init(&store->dictionary);
-	for (size_t table = 0; !code && table < ROWS_TABLES; table++)
+	store->dictionary.no_index = store->folder_fd < 0;
+	for (unsigned table = 0; !code && table < ROWS_TABLES; table++)
 		code = load_table(store, table, err);
 	wrong = code ? NULL : rows_check(&store->dictionary);
 	if (wrong)
@@ -145,7 +146,7 @@ int store_rows_save(struct store *store, struct fpl_err *err)
 {
 	int code = 0;
 
-	for (size_t table = 0; !code && table < ROWS_TABLES; table++)
+	for (unsigned table = 0; !code && table < ROWS_TABLES; table++)
 		code = save_table(store, table, err);
 	return code;
 }

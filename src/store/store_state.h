@@ -27,10 +27,10 @@ struct store {
 
 	enum store_sweep sweep;
 	struct rows_marks marks;
-	uint64_t sweep_at;	  /* the last window read, or row looked at */
-	size_t sweep_table;	  /* of SWEEP_DELETES */
-	uint64_t nr_gone;	  /* windows deleted since the last sweep */
-	sqlite3_stmt *put_window; /* owned */
+	uint64_t sweep_at;	     /* the last window read, or row looked at */
+	enum rows_table sweep_table; /* of SWEEP_DELETES */
+	uint64_t nr_gone;	     /* windows deleted since the last sweep */
+	sqlite3_stmt *put_window;    /* owned */
 };
 
 /* store_rows.c */

@@ -1,0 +1,100 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# usage: test_query.sh FPLESS
+set -eu
+fpless=$1
+# shellcheck source=tests/cli/expect.sh
+. "$(dirname "$0")/expect.sh"
+TZ=UTC
+export TZ
+
+expect 0 '' query --help
+says 'Exit status: 0 ok'
+expect 0 '' agent --help
+says '^  -F, --frequency'
+
+# Nonsense is refused in one line that names it.
+refused 'expected list, top, find, diff, export, flame, import or check' query
+refused "'lists': expected list" query lists
+refused 'find: expected a time or a function' query find
+refused "find: 'b': unexpected" query find a b
+refused 'import: expected FILE' query import
+refused '--from x: expected a time' query list --from x
+refused '--before -1h: expected FROM..TO' query diff --before -1h
+refused '--before: of diff' query top --before=-2h..-1h
+refused 'the second is not behind the first' query list --from now --to -1h
+refused '--limit 0: expected' query top --limit 0
+refused 'list: writes to stdout alone' query list -o x.svg
+refused '--json: of list, top, find and diff' query export --json
+refused '--label x: expected NAME=VALUE' query import --label x f
+refused '--label: of import' query list --label a=b
+refused '--keep 0d: expected a time' agent --keep 0d
+refused '--max-size 1K: expected a size' agent --max-size 1K
+refused '--label =x: expected NAME=VALUE' agent --label =x
+refused '-a excludes -p' agent -p 1
+refused '-o x.svg: with --window its name needs %t' agent -o x.svg
+
+# window BEGAN_S COUNT_OF_A COUNT_OF_B
+window() {
+	printf '{"type":"meta","format":1,"event":"cpu-clock","period_ns":10000000,"hz":100,"start_unix_ns":%s000000000,"duration_ns":10000000000,"cpus":1}\n' "$1"
+	for task in "a $2" "b $3"; do
+		printf '{"type":"stack","count":%s,"weight_ns":%s0000000,"comm":"%s","pid":1,"stop":"outermost","user":[{"object":"/bin/x","build_id":"ab","vaddr":"0x10","symbol":"leaf_%s","offset":0,"origin":"cfi"},{"object":"/bin/x","build_id":"ab","vaddr":"0x20","symbol":"main","offset":0,"origin":"cfi"}],"kernel":[]}\n' \
+			"${task#* }" "${task#* }" "${task% *}" "${task% *}"
+	done
+	printf '{"type":"books","fired":%s,"shown":%s,"lost":{"ring_full":1}}\n' "$(($2 + $3 + 1))" "$(($2 + $3))"
+}
+cd "$work"
+expect 2 'No such file' query list --store s
+# 2026-11-29 03:12:00 and on
+window 1795921920 600 400 >1.jsonl
+window 1795921930 100 900 >2.jsonl
+window 1795921940 110 890 >3.jsonl
+expect 0 '' query import --store s --label host=a 1.jsonl 2.jsonl 3.jsonl
+range='--store s --from @1795921900 --to @1795922000'
+# shellcheck disable=SC2086
+set -- $range
+expect 0 '' query list "$@"
+says '^2026-11-29 03:12:00 +10.0 s +1000 +100.0 % +1$'
+says '^2026-11-29 03:12:20 +10.0 s +1000 '
+expect 0 '' query list "$@" --limit 1 --json
+says '"start_unix_ns":1795921940000000000.*"samples":1000,"judged":1000,"complete":1000,"lost":1'
+expect 0 '' query top "$@" --limit 2
+says '^3000 samples in 3 windows, 30.0 s$'
+says '^  73.0%   73.0%  leaf_b  \(x\)$'
+expect 0 '' query top "$@" --comm '^a$' --json
+says '"windows":3,"sum":810,"of":"samples","functions":\[\{"function":"leaf_a","object":"x","self":810,"total":810'
+expect 0 '' query find 2026-11-29T03:12:05 --store s
+says '^2026-11-29 03:12:00 '
+says 'leaf_a'
+expect 0 '' query find 2026-11-29T03:12:50 --store s
+says 'the last one before it ended 20.0 s earlier'
+expect 0 '' query find leaf_a "$@"
+says '^2026-11-29 03:12:00 +10.0 s +600 +60.0% +60.0%$'
+expect 0 '' query find 'main' "$@" --json
+says '"windows_with_it":3,.*"of":1000,"self":0,"total":1000'
+expect 3 'no samples in this time' query find nothing "$@"
+expect 3 'no samples in this time' query top --store s --from @1 --to @2
+expect 1 'find \(: ' query find '(' "$@"
+expect 0 '' query diff --store s --from @1795921930 --to @1795921940 --before @1795921920..@1795921930
+says 'leaf_b'
+says 'real'
+expect 0 '' query diff --store s --from @1795921940 --to @1795921950 --json
+says '"verdict":"noise"'
+expect 0 '' query export "$@" -q -f
+says '^a;main;leaf_a 810$'
+expect 0 '' query export "$@" -q -o x.pb.gz -o x.svg
+expect 0 '' report -q -f x.pb.gz
+says '^b;main;leaf_b 2190$'
+expect 0 '' query check --store s
+says 'as it was written'
+
+# What is no store, or damaged, is an error in words; what is no window is refused.
+printf 'a;b 1\n' >plain.folded
+expect 2 'does not say when it was recorded' query import --store s plain.folded
+expect 2 'no_such' query import --store s no_such
+mkdir other
+printf 'no database, but long enough to be looked at, and this is some more of it, until it is a hundred\n' >other/fpless.db
+expect 2 'other/fpless.db: ' query list --store other
+head -c 20000 s/fpless.db >other/fpless.db
+expect 2 'damaged' query top --store other --from @1
+exit "$failed"
