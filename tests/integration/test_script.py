@@ -46,7 +46,7 @@ def pythons():
     paths = asked.split(":") if asked else [
         path for folder in os.environ.get("PATH", "").split(":")
         for path in sorted(glob.glob(os.path.join(folder, "python3")) + glob.glob(os.path.join(folder, "python3.[0-9]*")))
-        if not path.endswith(("-config", "d"))]
+        if not path.endswith(("-config", "-dbg", "d"))]
     return [path for path in sorted({os.path.realpath(path) for path in paths}) if version(path) in KNOWN]
 
 
