@@ -4,6 +4,7 @@
 import atexit
 import ctypes
 import os
+import pathlib
 import shutil
 import signal
 import subprocess
@@ -57,7 +58,7 @@ def children(pid):
     try:
         tids = os.listdir(f"/proc/{pid}/task")
         return [int(child) for tid in tids
-                for child in open(f"/proc/{pid}/task/{tid}/children", encoding="ascii").read().split()]
+                for child in pathlib.Path(f"/proc/{pid}/task/{tid}/children").read_text(encoding="ascii").split()]
     except OSError:
         return []
 
