@@ -16,8 +16,9 @@ CHAIN = ["spin", "far_away", "indirect", "wide", "outer", "main", "__libc_start_
 
 
 def is_cut(stack):
-    """A process that forks may be met while the kernel copies a page of its stack: the page is not mapped then."""
-    faults = "handle_mm_fault" in [frame["symbol"] for frame in stack["kernel"]]
+    """A process that forks may be met while the kernel copies a page of its stack, and a thread before it has touched its own:
+    the page is not mapped then."""
+    faults = {"handle_mm_fault", "ret_from_fork"} & {frame["symbol"] for frame in stack["kernel"]}
     return stack["stop"] not in ("outermost", "exiting", "execing") and not (stack["stop"] == "read_fault" and faults)
 
 
