@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fpless locks: which locks make threads wait, who waits there, and who held them. */
 #include <argp.h>
-#include <string.h>
 
-#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "cli/cli.h"
 #include "cli/sampling_options.h"
@@ -29,17 +27,6 @@ static void init(struct sampling_options *options)
 	options->idle = true; /* an interrupt of an idle CPU may end a wait */
 }
 
-/* Stacks are told apart by lock, whatever --by says. */
-static void choose_labels(struct output_options *output, struct argp_state *state)
-{
-	if (output->by_field && strcmp(output->by_field, LOCK) != 0)
-		output_options_refuse_fields(output, state);
-	if (!output->by_field)
-		output->by_field = must_strdup(LOCK);
-	if (!output->by)
-		output->by = PROFILE_BY_COMM | PROFILE_BY_KEY;
-}
-
 static void check(struct sampling_options *options, struct argp_state *state)
 {
 	if (options->target.comm)
@@ -51,7 +38,7 @@ static void check(struct sampling_options *options, struct argp_state *state)
 		       "-K: not of locks: all waits at them have the same stack in the kernel");
 	options->user = true;
 	options->kernel = false;
-	choose_labels(&options->output, state);
+	wait_options_label(&options->output, LOCK, state);
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fpless wakeup: who ends the waits of threads. */
 #include <argp.h>
-#include <string.h>
 
-#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "cli/cli.h"
 #include "cli/sampling_options.h"
@@ -20,17 +18,6 @@ static const struct argp_child children[] = { { .argp = &wait_argp },
 
 /* End the process with one line and CLI_EXIT_USAGE. */
 #define refuse(state, ...) argp_failure(state, CLI_EXIT_USAGE, 0, __VA_ARGS__)
-
-/* Stacks are told apart by who was woken up, if --by says nothing else. */
-static void choose_labels(struct output_options *output, struct argp_state *state)
-{
-	if (output->by_field && strcmp(output->by_field, WAKEE) != 0)
-		output_options_refuse_fields(output, state);
-	if (!output->by_field)
-		output->by_field = must_strdup(WAKEE);
-	if (!output->by)
-		output->by = PROFILE_BY_COMM | PROFILE_BY_KEY;
-}
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
@@ -52,7 +39,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 			       "--cgroup: not of wakeups: the kernel judges the waker's alone");
 		if (options->blocks.states & ENGINE_STATE_R)
 			refuse(state, "--state R: not of wakeups: no thread ends a wait for a CPU");
-		choose_labels(&options->output, state);
+		wait_options_label(&options->output, WAKEE, state);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

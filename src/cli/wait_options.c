@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "cli/cli.h"
 #include "cli/parse.h"
@@ -95,6 +96,16 @@ void wait_options_of_wakers(struct sampling_options *options)
 {
 	options->sources[0] = source_spec_waker();
 	options->idle = true; /* a CPU's idle thread wakes up others, too */
+}
+
+void wait_options_label(struct output_options *output, const char *label, struct argp_state *state)
+{
+	if (output->by_field && strcmp(output->by_field, label) != 0)
+		output_options_refuse_fields(output, state);
+	if (!output->by_field)
+		output->by_field = must_strdup(label);
+	if (!output->by)
+		output->by = PROFILE_BY_COMM | PROFILE_BY_KEY;
 }
 
 void wait_options_check(const struct engine_blocks *blocks, struct argp_state *state)

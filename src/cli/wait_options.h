@@ -20,5 +20,9 @@ extern const struct argp lock_wait_argp;
 /* Sample wakeups. */
 void wait_options_of_wakers(struct sampling_options *options);
 
+/* Tell stacks apart by @label, the verb's own field, and by task, where --by says nothing. Another
+ * field of --by ends the process in the same way. */
+void wait_options_label(struct output_options *output, const char *label, struct argp_state *state);
+
 /* Can a wait be as long as -m and -M say? If not, the process ends in the same way. */
 void wait_options_check(const struct engine_blocks *blocks, struct argp_state *state);
