@@ -175,6 +175,18 @@ static int add_with_lines(struct recorder *recorder, uint64_t pc, struct recordi
 	return err ? err : recording_add_frame(recorder->recording, frame, lines, ret);
 }
 
+/* Add the object "[@name]", which is no file. */
+static int add_no_file(struct recorder *recorder, const char *name, uint32_t *ret)
+{
+	struct recording_object object = { 0 };
+	char path[128];
+	int err;
+
+	snprintf(path, sizeof(path), "[%s]", name);
+	err = recording_add_text(recorder->recording, path, &object.path);
+	return err ? err : recording_add_object(recorder->recording, &object, ret);
+}
+
 /* A script frame has no address: its function, its file and its line are all there is. Its object
  * is the language, in brackets, as the kernel's is. */
 static int add_script(struct recorder *recorder, uint64_t pc, uint32_t *ret)
@@ -188,10 +200,8 @@ static int add_script(struct recorder *recorder, uint64_t pc, uint32_t *ret)
 		.nr_lines = 1,
 	};
 	struct symbol_line line = { .name = "[script]" };
-	struct recording_object object = { 0 };
 	struct recording_line added;
 	struct script_frame script;
-	char path[32];
 	int err;
 
 	if (scripts_frame(scripts, pc, &script))
@@ -199,10 +209,7 @@ static int add_script(struct recorder *recorder, uint64_t pc, uint32_t *ret)
 					     .file = script.file,
 					     .line = script.line,
 					     .start_line = script.first_line };
-	snprintf(path, sizeof(path), "[%s]", script.language);
-	err = recording_add_text(recorder->recording, path, &object.path);
-	if (!err)
-		err = recording_add_object(recorder->recording, &object, &frame.object);
+	err = add_no_file(recorder, script.language, &frame.object);
 	if (!err)
 		err = add_line(recorder, &line, &added);
 	return err ? err : recording_add_frame(recorder->recording, &frame, &added, ret);
@@ -245,9 +252,7 @@ static int add_user(struct recorder *recorder, const struct profile_stack *stack
 
 static int add_kernel(struct recorder *recorder, uint64_t addr, size_t idx, uint32_t *ret)
 {
-	struct recording_object object = { 0 };
 	struct frame_name name;
-	char module[128];
 	int err;
 	struct recording_frame frame = {
 		.address = addr,
@@ -256,10 +261,7 @@ static int add_kernel(struct recorder *recorder, uint64_t addr, size_t idx, uint
 	};
 
 	names_kernel(recorder->names, addr, idx, &name);
-	snprintf(module, sizeof(module), "[%s]", name.module ? name.module : "kernel.kallsyms");
-	err = recording_add_text(recorder->recording, module, &object.path);
-	if (!err)
-		err = recording_add_object(recorder->recording, &object, &frame.object);
+	err = add_no_file(recorder, name.module ? name.module : "kernel.kallsyms", &frame.object);
 	return err ? err : add_named(recorder, &frame, &name, ret);
 }
 

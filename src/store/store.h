@@ -4,7 +4,7 @@
  * the tree of calls are there once for all windows; a window has the numbers of its leaves, and
  * its books (decision 0036). One process writes a store; others may read it meanwhile.
  *
- * What a window keeps of a recording: each stack as its functions, by name, file, object and
+ * A window keeps of a recording: each stack as its functions, by name, file, object and
  * origin, with what is inlined; counts, weights, stops; the name of the task, its cgroup, state
  * and key. Not kept: pids, threads, CPUs, addresses and lines within functions, each sample's
  * time, the walk by frame pointers.
