@@ -282,6 +282,7 @@ static int run_engine(const struct sampling_options *options, struct engine_opti
 			.format = events->stream_format,
 			.sources = options->sources,
 			.nr_sources = options->nr_sources,
+			.key = options->output.by_field,
 			.user = options->user,
 			.no_demangle = options->output.no_demangle,
 			.inlined = !options->output.no_inlined,

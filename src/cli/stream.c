@@ -16,7 +16,7 @@
 struct stream {
 	int fd;
 	enum stream_format format;
-	bool has_several; /* sources */
+	struct stream_columns columns;
 	struct feed feed;
 
 	/* the thread's, until it is joined: */
@@ -64,8 +64,12 @@ static int write_samples(struct stream *stream, struct feed_stack *const *sample
 	if (!code)
 		code = live_names_record(&stream->names, stacks, nr, &recording, &places, NULL);
 	for (size_t i = 0; !code && i < nr; i++)
-		stream_format_sample(to, stream->format, &recording, &recording.stacks[places[i]],
-				     samples[i]->unix_ns);
+		stream_format_sample(to, stream->format, &recording,
+				     &(struct stream_sample){
+					     .stack = &recording.stacks[places[i]],
+					     .unix_ns = samples[i]->unix_ns,
+					     .weight = samples[i]->stack.weight,
+				     });
 	return code;
 }
 
@@ -110,7 +114,7 @@ static void print_head(struct stream *stream)
 
 	if (!to)
 		return;
-	stream_format_head(to, stream->format, stream->has_several);
+	stream_format_head(to, stream->format, &stream->columns);
 	if (!fclose(to))
 		write_out(stream, text, size);
 }
@@ -148,7 +152,9 @@ int stream_create(const struct stream_options *options, struct stream **ret, str
 		.user = options->user,
 		.sources = options->sources,
 		.nr_sources = options->nr_sources,
-		.by = PROFILE_BY_PID | PROFILE_BY_TID | PROFILE_BY_COMM | PROFILE_BY_CPU,
+		.by = PROFILE_BY_PID | PROFILE_BY_TID | PROFILE_BY_COMM | PROFILE_BY_CPU |
+		      (options->key ? PROFILE_BY_KEY : 0),
+		.key = options->key,
 	};
 	struct feed_options feed = { .samples_max = STREAM_QUEUE_MAX, .main = print_loop };
 	struct stream *stream = calloc(1, sizeof(*stream));
@@ -158,7 +164,11 @@ int stream_create(const struct stream_options *options, struct stream **ret, str
 		return fpl_fail(err, -ENOMEM, "stream: out of memory");
 	stream->fd = options->fd;
 	stream->format = options->format;
-	stream->has_several = options->nr_sources > 1;
+	stream->columns = (struct stream_columns){
+		.event = options->nr_sources > 1,
+		.key = options->key != NULL,
+		.weight = options->nr_sources == 1 && options->sources[0].class != SOURCE_CLOCK,
+	};
 	feed.ctx = stream;
 	code = feed_init(&stream->feed, &feed, err);
 	if (!code)

@@ -24,7 +24,8 @@ struct stream_options {
 	enum stream_format format;
 	const struct source_spec *sources; /* borrowed [nr_sources] for the call */
 	size_t nr_sources;
-	bool user;			  /* there are user stacks */
+	const char *key; /* borrowed for the call: the field whose value a sample has; NULL: none */
+	bool user;	 /* there are user stacks */
 	bool no_demangle, inlined, lines; /* as of a namer */
 	struct parser *parser;		  /* borrowed */
 	struct disk_cache *cache;	  /* borrowed */

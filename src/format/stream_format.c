@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "format/stream_format.h"
-#include "recording/keys.h"
-#include "recording/sources.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -9,8 +7,11 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "recording/keys.h"
+#include "recording/sources.h"
 #include "view/frame_json.h"
 #include "view/json.h"
+#include "view/measure.h"
 
 /* Names are as long as their authors like: what is longer than this is cut. */
 #define NAME_SIZE 1024
@@ -124,16 +125,37 @@ void stream_format_frames(FILE *to, const struct recording *recording,
 			stop_text(stack->stop));
 }
 
-static void put_block(FILE *to, const struct recording *recording,
-		      const struct recording_stack *stack, uint64_t unix_ns)
+/* ", 12.3 ms of blocked time": what the sample weighs, unless that is the time of a clock, or it is
+ * one event. */
+static void put_weight(FILE *to, const struct recording *recording, uint64_t weight)
 {
-	put_time(to, unix_ns);
+	struct measure measure;
+	char text[MEASURE_NUMBER_SIZE + sizeof(measure.noun) + 8];
+
+	measure_init(recording, &measure);
+	if (measure.kind != MEASURE_SAMPLES && (measure.kind != MEASURE_COUNT || weight != 1))
+		fprintf(to, ", %s", measure_said(&measure, weight, text, sizeof(text)));
+}
+
+static void put_block(FILE *to, const struct recording *recording,
+		      const struct stream_sample *sample)
+{
+	const struct recording_stack *stack = sample->stack;
+
+	put_time(to, sample->unix_ns);
 	fputs(" COMM: ", to);
 	put_safe(to, recording_string(recording, stack->comm), "");
 	fprintf(to, " (pid=%u tid=%u) @ CPU %u", stack->pid, stack->tid, stack->cpu);
 	if (recording->nr_sources)
 		fprintf(to, " EVENT: %s",
 			recording_string(recording, sources_event(recording, stack)));
+	if (stack->has & RECORDING_HAS_KEY) {
+		fputs(", ", to);
+		put_safe(to, recording_string(recording, recording->key), "");
+		putc(' ', to);
+		put_safe(to, recording_string(recording, stack->key), "");
+	}
+	put_weight(to, recording, sample->weight);
 	putc('\n', to);
 	stream_format_frames(to, recording, stack);
 	putc('\n', to);
@@ -162,31 +184,43 @@ static void put_top(FILE *to, const struct recording *recording,
 		put_source(to, recording, &recording->lines[frame->first_line]);
 }
 
-static void put_row(FILE *to, const struct recording *recording,
-		    const struct recording_stack *stack, uint64_t unix_ns)
+static void put_row(FILE *to, const struct recording *recording, const struct stream_sample *sample)
 {
-	char comm[4 * FPL_COMM_SIZE + 1];
+	const struct recording_stack *stack = sample->stack;
+	char comm[4 * FPL_COMM_SIZE + 1], key[NAME_SIZE];
+	struct measure measure;
 
+	measure_init(recording, &measure);
 	/* one word, whatever the name */
 	text_escape(comm, sizeof(comm), recording_string(recording, stack->comm), " ");
-	put_time(to, unix_ns);
+	put_time(to, sample->unix_ns);
 	fprintf(to, " %-16s %7u %7u %4u %6u %6u ", comm, stack->pid, stack->tid, stack->cpu,
 		stack->nr_kernel, stack->nr_user);
 	if (recording->nr_sources)
 		fprintf(to, "%-16s ", recording_string(recording, sources_event(recording, stack)));
+	if (recording->key) {
+		text_escape(key, sizeof(key),
+			    stack->has & RECORDING_HAS_KEY ? recording_string(recording, stack->key)
+							   : "-",
+			    " ");
+		fprintf(to, "%-16s ", key);
+	}
+	if (measure.kind != MEASURE_SAMPLES && !recording->nr_sources)
+		fprintf(to, "%12" PRIu64 " ", sample->weight);
 	put_top(to, recording, stack);
 	putc('\n', to);
 }
 
 static void put_json(FILE *to, const struct recording *recording,
-		     const struct recording_stack *stack, uint64_t unix_ns)
+		     const struct stream_sample *sample)
 {
+	const struct recording_stack *stack = sample->stack;
 	struct json json = { .to = to };
 
 	json_open(&json, NULL, '{');
 	json_string(&json, "type", "sample");
-	json_number(&json, "time_unix_ns", unix_ns);
-	json_number(&json, weight_key(recording), stack->weight / stack->count);
+	json_number(&json, "time_unix_ns", sample->unix_ns);
+	json_number(&json, weight_key(recording), sample->weight);
 	frame_json_write_task(&json, recording, stack);
 	if (stack->stop == RECORDING_NO_STOP)
 		json_null(&json, "stop");
@@ -205,31 +239,35 @@ static void put_json(FILE *to, const struct recording *recording,
 	putc('\n', to);
 }
 
-void stream_format_head(FILE *to, enum stream_format format, bool has_several)
+void stream_format_head(FILE *to, enum stream_format format, const struct stream_columns *columns)
 {
 	if (format != STREAM_FORMAT_TABLE)
 		return;
 	fprintf(to, "%-31s %-16s %7s %7s %4s %6s %6s ", "TIME", "COMM", "PID", "TID", "CPU",
 		"KDEPTH", "UDEPTH");
-	if (has_several)
+	if (columns->event)
 		fprintf(to, "%-16s ", "EVENT");
+	if (columns->key)
+		fprintf(to, "%-16s ", "KEY");
+	if (columns->weight)
+		fprintf(to, "%12s ", "WEIGHT");
 	fputs("TOP\n", to);
 }
 
 void stream_format_sample(FILE *to, enum stream_format format, const struct recording *recording,
-			  const struct recording_stack *stack, uint64_t unix_ns)
+			  const struct stream_sample *sample)
 {
 	switch (format) {
 	case STREAM_FORMAT_TABLE:
-		put_row(to, recording, stack, unix_ns);
+		put_row(to, recording, sample);
 		break;
 	case STREAM_FORMAT_JSON:
-		put_json(to, recording, stack, unix_ns);
+		put_json(to, recording, sample);
 		break;
 	case STREAM_FORMAT_BLOCKS:
 	case STREAM_FORMAT_COUNT:
 	default:
-		put_block(to, recording, stack, unix_ns);
+		put_block(to, recording, sample);
 		break;
 	}
 }

@@ -17,14 +17,28 @@
 enum stream_format { STREAM_FORMAT_LIST(X) STREAM_FORMAT_COUNT };
 #undef X
 
+/* Columns of a table that not all runs have. */
+struct stream_columns {
+	bool event;  /* there are several sources */
+	bool key;    /* samples have the value of a field */
+	bool weight; /* of the one source, which is no clock */
+};
+
 /* Write the text before the first sample; nothing in most formats. */
-void stream_format_head(FILE *to, enum stream_format format, bool has_several);
+void stream_format_head(FILE *to, enum stream_format format, const struct stream_columns *columns);
 
 /* The frames of @stack, a line each, leaf first: those of the kernel, those of the user, and why
  * the walk ended where it is not complete. */
 void stream_format_frames(FILE *to, const struct recording *recording,
 			  const struct recording_stack *stack);
 
-/* A sample of @stack, which has tid and cpu, taken at @unix_ns. */
+/* A sample: its stack, which has tid and cpu and may be other samples', too; when it was taken; and
+ * what it weighs, in the unit of the recording. */
+struct stream_sample {
+	const struct recording_stack *stack; /* borrowed */
+	uint64_t unix_ns;
+	uint64_t weight;
+};
+
 void stream_format_sample(FILE *to, enum stream_format format, const struct recording *recording,
-			  const struct recording_stack *stack, uint64_t unix_ns);
+			  const struct stream_sample *sample);

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "naming/recorded.h"
+#include "profile/source_record.h"
 
 /* One source needs no name, but the unit of what its samples weigh. */
 static void set_sources(struct profile *live, const struct live_names_options *options)
@@ -19,7 +20,9 @@ static void set_sources(struct profile *live, const struct live_names_options *o
 
 		if (options->nr_sources > 1)
 			memcpy(list[i].name, spec->name, sizeof(list[i].name));
-		if (spec->class != SOURCE_CLOCK)
+		if (spec->class == SOURCE_BLOCKED || spec->class == SOURCE_WAKER)
+			source_record_weigh_waits(&list[i]);
+		else if (spec->class != SOURCE_CLOCK)
 			snprintf(list[i].unit, sizeof(list[i].unit), "%s",
 				 spec->unit ? spec->unit : "count");
 	}
@@ -37,6 +40,8 @@ int live_names_init(struct live_names *ret, const struct live_names_options *opt
 		.live = { .user = options->user, .kernel = true, .by = options->by },
 	};
 	set_sources(&ret->live, options);
+	if (options->key)
+		snprintf(ret->live.key, sizeof(ret->live.key), "%s", options->key);
 	namer.is_live = true;
 	code = namer_create(&namer, &ret->namer, err);
 	if (!code)

@@ -20,8 +20,9 @@
 struct live_names_options {
 	struct namer_options namer; /* is_live: in any case */
 	struct names_options names;
-	bool user;   /* there are user stacks */
-	unsigned by; /* PROFILE_BY_*: what stacks of the recording are told apart by */
+	bool user;	 /* there are user stacks */
+	unsigned by;	 /* PROFILE_BY_*: what stacks of the recording are told apart by */
+	const char *key; /* borrowed: with PROFILE_BY_KEY, the field; NULL: none */
 	const struct source_spec *sources; /* borrowed [nr_sources]: what the stacks are of */
 	size_t nr_sources;
 };

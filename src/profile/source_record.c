@@ -60,14 +60,18 @@ void source_record_describe(struct source *source, const struct source_spec *spe
 
 void source_record_describe_waits(struct source *source, const struct source_spec *spec)
 {
-	struct profile_source *what = &source->what;
+	memcpy(source->what.name, spec->name, sizeof(source->what.name));
+	source_record_weigh_waits(&source->what);
+	source->period = source->what.period;
+	source->nr_sampled = source->cpus.nr;
+}
 
-	memcpy(what->name, spec->name, sizeof(what->name));
+void source_record_weigh_waits(struct profile_source *what)
+{
 	memcpy(what->type, "blocked", sizeof("blocked"));
 	memcpy(what->unit, "nanoseconds", sizeof("nanoseconds"));
-	what->period = source->period = 1; /* a sample weighs what was waited */
+	what->period = 1; /* a sample weighs what was waited */
 	what->has_own_frames = true;
-	source->nr_sampled = source->cpus.nr;
 }
 
 uint64_t source_record_counted(int prog_fd, uint32_t every, uint64_t fired)

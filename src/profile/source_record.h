@@ -22,6 +22,9 @@ void source_record_describe(struct source *source, const struct source_spec *spe
 /* The same of a source without a record, each sample of which weighs a wait. */
 void source_record_describe_waits(struct source *source, const struct source_spec *spec);
 
+/* Fill in all but the name of @what, a source of waits. */
+void source_record_weigh_waits(struct profile_source *what);
+
 /* source_ops.counted of the program @prog_fd: the kernel counts the runs that it skipped because
  * another program ran on the CPU. @every: one sample in so many. */
 uint64_t source_record_counted(int prog_fd, uint32_t every, uint64_t fired);

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Single samples: their times are kept, and each is printed as it comes; nothing is lost of either."""
 
+import collections
 import datetime
 import json
 import os
@@ -21,6 +22,10 @@ ROW = re.compile(r"(?P<time>\S+) (?P<comm>\S+) +(?P<pid>\d+) +(?P<tid>\d+) +(?P<
 
 def unix_time(text):
     return datetime.datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%f%z").timestamp()
+
+
+def task_of(sample, key):
+    return sample["comm"], sample["tid"], sample["cpu"], sample["key"] if key else None
 
 
 class Stream(RootCase):
@@ -63,6 +68,37 @@ class Stream(RootCase):
         self.assertEqual(run.stats["stream"]["unprinted"], 0)
         self.assertEqual(rows, counted)
         self.assertGreater(len({key[2] for key in rows}), 1)
+
+    def test_each_wait_is_printed_with_its_length(self):
+        for verb, key in (("offcpu", None), ("wakeup", "wakee")):
+            with self.subTest(verb):
+                run = self.profile("--stream=json", "--by", "pid,tid,comm,cpu", "-m", "1000", "--",
+                                   fixture("waits"), "500", "wait_20ms", "wait_ping", "wait_pong", verb=verb)
+                streamed = collections.defaultdict(list)
+                for line in run.stdout.decode().splitlines():
+                    if line.startswith("{"):  # the fixture says what it measured
+                        sample = json.loads(line)
+                        streamed[task_of(sample, key)].append(sample["weight"])
+                        self.assertFalse([frame for frame in sample["kernel"]
+                                          if frame.get("symbol", "").startswith("bpf_trace_run")])
+                counted = collections.Counter()
+                for stack in run.stacks:
+                    counted[task_of(stack, key)] += stack["weight"]
+                self.assertEqual({task: sum(waits) for task, waits in streamed.items()}, dict(counted))
+                # of one thread's waits each has a length of its own
+                self.assertGreater(max(len(set(waits)) for waits in streamed.values()), 1)
+
+    def test_rows_and_blocks_say_how_long_a_wait_was_and_whose(self):
+        command = ["-m", "10000", "--", fixture("waits"), "200", "wait_20ms"]
+        rows = self.profile("--stream=table", *command, verb="wakeup").stdout.decode()
+        head, *lines = [line.split() for line in rows.splitlines() if re.match("TIME|[0-9]{4}-", line)]
+        self.assertEqual(head[-3:], ["KEY", "WEIGHT", "TOP"])
+        self.assertGreater(len(lines), 0)
+        for line in lines:
+            self.assertEqual(line[7], "waits")
+            self.assertGreaterEqual(int(line[8]), 10_000_000)
+        blocks = self.profile("--stream", *command, verb="wakeup").stdout.decode()
+        self.assertRegex(blocks, r"COMM: \S+ \(pid=\d+ tid=\d+\) @ CPU \d+, wakee waits, [0-9.]+ ms of blocked time")
 
     def test_json_holds_the_stacks_of_the_profile(self):
         run = self.profile("--stream=json", "-F", "999", "--by", "tid,cpu", "-d", "600", "--",
