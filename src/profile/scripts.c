@@ -382,6 +382,27 @@ static void put(struct weaving *weaving, uint64_t frame)
 		weaving->scripts->stats.no_room++;
 }
 
+static uint32_t object_of(uint64_t frame)
+{
+	return frame & FPL_FRAME_RAW ? 0 : frame >> FPL_FRAME_OBJECT_SHIFT & FPL_FRAME_OBJECT_MAX;
+}
+
+/* A script frame of rule @rule comes next: drop the native frames since the last one that only lead
+ * from one to the other. By default those are the interpreter's own. */
+static void drop_between(struct weaving *weaving, uint32_t rule)
+{
+	struct scripts *scripts = weaving->scripts;
+	uint32_t own = rule <= scripts->nr_rules ? scripts->objects[rule] : 0;
+	size_t nr = weaving->last_script;
+
+	if (!nr || scripts->mode == SCRIPT_ALL)
+		return;
+	for (size_t i = nr; scripts->mode == SCRIPT_MIX && i < weaving->nr; i++)
+		if (!own || object_of(scripts->woven[i]) != own)
+			scripts->woven[nr++] = scripts->woven[i];
+	weaving->nr = nr;
+}
+
 /* The chain of the head at words[0], of at most @nr words. Returns its words. */
 static size_t put_chain(struct weaving *weaving, const uint64_t *words, size_t nr)
 {
@@ -394,9 +415,8 @@ static size_t put_chain(struct weaving *weaving, const uint64_t *words, size_t n
 	scripts->stats.differ += (head & FPL_SCRIPT_DIFFER) != 0;
 	if (nr_frames > (nr - 1) / 2)
 		nr_frames = (nr - 1) / 2;
-	/* native frames between script frames are what the interpreter is made of */
-	if (nr_frames && scripts->mode == SCRIPT_ONLY && weaving->last_script)
-		weaving->nr = weaving->last_script;
+	if (nr_frames)
+		drop_between(weaving, (uint32_t)(head >> FPL_SCRIPT_RULE_SHIFT));
 	for (size_t i = 0; i < nr_frames; i++)
 		put(weaving,
 		    intern_frame(scripts, weaving->gen, words[1 + 2 * i], words[2 + 2 * i]));
@@ -439,7 +459,7 @@ static uint32_t rule_of(const struct scripts *scripts, uint64_t frame)
 	for (uint32_t i = 1; i <= scripts->nr_rules; i++) {
 		const struct script_facts *facts = &scripts->facts[i];
 
-		if ((frame >> FPL_FRAME_OBJECT_SHIFT & FPL_FRAME_OBJECT_MAX) != scripts->objects[i])
+		if (object_of(frame) != scripts->objects[i])
 			continue;
 		for (size_t j = 0; j < facts->nr_ranges; j++) {
 			if (vaddr - facts->ranges[j].start <

@@ -15,8 +15,10 @@
 
 enum script_mode {
 	SCRIPT_OFF,
-	SCRIPT_MIX,  /* script frames in place of the interpreter's native ones */
-	SCRIPT_ONLY, /* without the native frames between script frames, too */
+	/* script frames in place of the interpreter's native ones: of its loop, and what leads from
+	 * one script frame to the next */
+	SCRIPT_MIX,
+	SCRIPT_ONLY, /* without any native frames between script frames */
 	SCRIPT_ALL,  /* with all native frames */
 };
 
