@@ -84,14 +84,30 @@ static size_t waker_frames(const struct recording *recording, const struct recor
 	return 0;
 }
 
-/* The first of the frames [@from, @end) of @stack, in steps of @step, that is no library's. Returns
- * the id of its text; *@kind: what the innermost of those before it tells. */
+/* As first_outside(), but the first script frame; NO_STACK: the range has no such frame. */
+static uint32_t first_script(const struct table *table, const struct recording_stack *stack,
+			     size_t from, size_t end, int step)
+{
+	const struct frame_texts *texts = table->texts;
+
+	for (size_t i = from; i != end; i += (size_t)step) {
+		uint32_t idx = texts->recording->frame_ids[stack->first_frame + i], nr_slots;
+
+		if (texts->recording->frames[idx].origin == FPL_ORIGIN_SCRIPT)
+			return texts->ids[frame_slots(texts, idx, &nr_slots)];
+	}
+	return NO_STACK;
+}
+
+/* The first of the frames [@from, @end) of @stack, in steps of @step, that is no library's and no
+ * interpreter's. Returns the id of its text; *@kind: what the innermost of those before it tells.
+ */
 static uint32_t first_outside(const struct table *table, const struct recording_stack *stack,
 			      size_t from, size_t end, int step, enum lock_kind *kind)
 {
 	const struct frame_texts *texts = table->texts;
 	const struct recording *recording = texts->recording;
-	uint32_t found = NO_STACK;
+	uint32_t script = first_script(table, stack, from, end, step), found = script;
 
 	for (size_t i = from; i != end; i += (size_t)step) {
 		uint32_t idx = recording->frame_ids[stack->first_frame + i], nr_slots;
@@ -109,7 +125,7 @@ static uint32_t first_outside(const struct table *table, const struct recording_
 			    (*kind == LOCK_KIND_LIBC && function.kind != LOCK_KIND_NONE))
 				*kind = function.kind;
 			/* where all are libraries', the innermost stands for them */
-			if (!function.is_inner || found == NO_STACK)
+			if (script == NO_STACK && (!function.is_inner || found == NO_STACK))
 				found = texts->ids[slot + line];
 			if (!function.is_inner)
 				return found;

@@ -62,7 +62,8 @@ static void functions_tell_what_is_waited_for(void **state)
 	}
 }
 
-/* "name@object" as a frame; without an object it is a word. */
+/* "name@object" as a frame, of a script where the object is in brackets; without one it is a word.
+ */
 static uint32_t frame_of(struct recording *recording, const char *text)
 {
 	const char *at = strchr(text, '@');
@@ -81,6 +82,8 @@ static uint32_t frame_of(struct recording *recording, const char *text)
 	snprintf(name, sizeof(name), "%.*s", (int)len, text);
 	function.name = must_add_text(recording, name);
 	line.function = must_add_function(recording, &function);
+	if (at && at[1] == '[')
+		frame.origin = FPL_ORIGIN_SCRIPT;
 	if (at) {
 		object.path = must_add_text(recording, at + 1);
 		frame.object = must_add_object(recording, &object);
@@ -126,6 +129,10 @@ static void make_recording(struct recording *recording)
 		  "__lll_lock_wait@/libc.so.6 pthread_cond_wait@/libc.so.6 idle@/p");
 	add_stack(recording, "g_queue+0x28", 900000000,
 		  "futex_wait@/libc.so.6 pthread_cond_wait@/libc.so.6 idle@/p");
+	/* the script says more than the interpreter */
+	add_stack(recording, "[heap]", 20000000,
+		  "[thread] main@/py give@[python] sem_post@/libc.so.6 -- "
+		  "sem_wait@/libc.so.6 acquire@/py take@[python] main@/py");
 	must_add_number(recording, "locks[]", 0);
 	must_set_note(recording, "locks[].0.lock", "g_lock");
 	must_add_number(recording, "locks[].0.wait_ns", 55000000);
@@ -151,6 +158,9 @@ static void locks_stand_above_threads_that_are_idle(void **state)
 		"    900.0 ms            condvar    g_queue+0x28\n"
 		"     100.0%    900.0 ms  idle\n"
 		"                          ended by [not ended]\n"
+		"     20.0 ms            semaphore  [heap]\n"
+		"     100.0%     20.0 ms  take\n"
+		"                          ended by give\n"
 		"\n      1.0 ms         3  at other locks: none of their waits was sampled, or there was no room\n";
 	CLEANUP(recording_fini) struct recording recording = { 0 };
 	CLEANUP(frame_texts_fini) struct frame_texts texts = { 0 };
