@@ -88,7 +88,7 @@ uint64_t sample_unit_ns(const char *unit)
 
 const char *sample_type_after(const char *type)
 {
-	return !strcmp(type, "blocked") ? " time" : "";
+	return !strcmp(type, "blocked") || !strcmp(type, "wall") ? " time" : "";
 }
 
 const char *sample_type_text(const struct recording *recording, char *buf, size_t size)
