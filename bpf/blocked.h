@@ -29,9 +29,10 @@
 #define STATE_INTERRUPTIBLE   0x1u
 #define STATE_UNINTERRUPTIBLE 0x2u
 #define STATE_DEAD	      0x80u
-#define STATE_WAKING	      0x200u /* it is about to be woken up */
-#define STATE_NOLOAD	      0x400u /* of an idle kernel thread, beside UNINTERRUPTIBLE */
-#define STATE_NEW	      0x800u /* it has not run yet */
+#define STATE_WAKING	      0x200u  /* it is about to be woken up */
+#define STATE_NOLOAD	      0x400u  /* of an idle kernel thread, beside UNINTERRUPTIBLE */
+#define STATE_NEW	      0x800u  /* it has not run yet */
+#define STATE_FROZEN	      0x8000u /* by the freezer of its cgroup (v1), or of the machine */
 
 /* By thread; made for those of targets only (each_thread, on_thread, on_times_exec), and looked up
  * elsewhere. */
@@ -211,8 +212,40 @@ static __always_inline void runnable_ended(struct fpl_thread_times *t, __u64 ns)
 		wait_ended(&t->runnable, ns, config.block_states & FPL_STATE_RUNNABLE);
 }
 
+/* Has the task's cgroup, or one above it, used up its CPU time? Since 6.18 each task is told so. */
+static __always_inline int is_throttled(struct task_struct *task)
+{
+	struct cfs_rq *rq;
+
+	if (bpf_core_field_exists(task->throttled))
+		return BPF_CORE_READ(task, throttled);
+	rq = BPF_CORE_READ(task, se.cfs_rq);
+	return bpf_core_field_exists(rq->throttle_count) && BPF_CORE_READ(rq, throttle_count) > 0;
+}
+
+/* The task leaves its CPU in the kernel's state @state. Returns an enum fpl_held: why it has none.
+ */
+static __always_inline __u32 held_of(struct task_struct *prev, __u32 state)
+{
+	if (!state)
+		return is_throttled(prev) ? FPL_HELD_THROTTLED : FPL_HELD_NOT;
+	return (state & STATE_FROZEN) || BPF_CORE_READ_BITFIELD_PROBED(prev, frozen)
+		       ? FPL_HELD_FROZEN
+		       : FPL_HELD_NOT;
+}
+
+/* The thread was runnable for @ns more. */
+static __always_inline void held_add(const struct fpl_thread_times *t, __u64 ns)
+{
+	if (t->held == FPL_HELD_THROTTLED)
+		__sync_fetch_and_add(&times.throttled_ns, ns);
+	if (t->held == FPL_HELD_FROZEN)
+		__sync_fetch_and_add(&times.frozen_ns, ns);
+}
+
 /* The thread leaves its CPU, in the kernel's state @state; 0: it would run on. */
-static __always_inline void switched_out(struct fpl_thread_times *t, __u32 state, __u64 now_ns)
+static __always_inline void switched_out(struct fpl_thread_times *t, struct task_struct *prev,
+					 __u32 state, __u64 now_ns)
 {
 	__u32 was = t->state;
 
@@ -225,15 +258,20 @@ static __always_inline void switched_out(struct fpl_thread_times *t, __u32 state
 			times_close(t);
 		return;
 	}
-	t->state = state ? FPL_THREAD_BLOCKED : FPL_THREAD_RUNNABLE;
-	t->sleep = state;
+	/* a frozen thread would run on, if it were let */
+	t->held = held_of(prev, state);
+	t->sleep = t->held ? 0 : state;
+	t->state = t->sleep ? FPL_THREAD_BLOCKED : FPL_THREAD_RUNNABLE;
 }
 
 static __always_inline void switched_in(struct fpl_thread_times *t, __u64 now_ns)
 {
-	if (t->state == FPL_THREAD_RUNNABLE || t->state == FPL_THREAD_UNKNOWN)
-		runnable_ended(t, times_add(t, FPL_TIME_RUNNABLE, now_ns));
-	else
+	if (t->state == FPL_THREAD_RUNNABLE || t->state == FPL_THREAD_UNKNOWN) {
+		__u64 ns = times_add(t, FPL_TIME_RUNNABLE, now_ns);
+
+		held_add(t, ns);
+		runnable_ended(t, ns);
+	} else
 		times_add(t, FPL_TIME_UNSEEN, now_ns);
 	t->state = FPL_THREAD_RUNNING;
 }
@@ -297,7 +335,7 @@ int BPF_PROG(on_switch, int preempt, struct task_struct *prev, struct task_struc
 	now_ns = bpf_ktime_get_ns();
 	t = times_of(prev);
 	if (t && t->state != FPL_THREAD_OVER)
-		switched_out(t, state_of(prev, preempt, prev_state), now_ns);
+		switched_out(t, prev, state_of(prev, preempt, prev_state), now_ns);
 	t = times_of(next);
 	if (t && t->state != FPL_THREAD_OVER) {
 		switched_in(t, now_ns);
@@ -320,6 +358,9 @@ static __always_inline struct fpl_thread_times *times_wake(struct task_struct *t
 		t->sleep = STATE_INTERRUPTIBLE; /* it slept when the run began, nothing tells how */
 	*ret_ns = times_add(t, FPL_TIME_BLOCKED, bpf_ktime_get_ns());
 	t->state = FPL_THREAD_RUNNABLE;
+	/* since 6.18 a thread that wakes up runs until it leaves the kernel */
+	t->held = !bpf_core_field_exists(task->throttled) && is_throttled(task) ? FPL_HELD_THROTTLED
+										: FPL_HELD_NOT;
 	return t;
 }
 
@@ -403,6 +444,8 @@ static __always_inline __u32 wait_flags(const struct fpl_thread_times *t, __u32 
 	if (state == FPL_THREAD_BLOCKED)
 		return config.flags & FPL_CONFIG_LOCKS ? FPL_SAMPLE_BLOCKED | FPL_SAMPLE_RAW
 						       : FPL_SAMPLE_BLOCKED;
+	if (t->held)
+		return t->held == FPL_HELD_FROZEN ? FPL_SAMPLE_FROZEN : FPL_SAMPLE_THROTTLED;
 	return t->sleep ? FPL_SAMPLE_RUNNABLE | FPL_SAMPLE_WOKEN : FPL_SAMPLE_RUNNABLE;
 }
 

@@ -8,7 +8,7 @@
 
 #include <linux/types.h>
 
-#define FPL_SHARED_VERSION 16u
+#define FPL_SHARED_VERSION 17u
 
 /* Limits that size a map value or bound a loop. Limits that a user may change are options. */
 #define FPL_DEPTH_MAX	     2048u /* user frames of a stack that are kept: --max-depth in all */
@@ -383,9 +383,13 @@ struct fpl_record_header {
 /* The thread did this for as long as the sample weighs; neither: it was on a CPU. */
 #define FPL_SAMPLE_BLOCKED  8u
 #define FPL_SAMPLE_RUNNABLE 16u
-#define FPL_SAMPLE_WOKEN    32u /* runnable since it was woken up: the stack is where it slept */
-#define FPL_SAMPLE_STATE    (FPL_SAMPLE_BLOCKED | FPL_SAMPLE_RUNNABLE | FPL_SAMPLE_WOKEN)
-#define FPL_SAMPLE_WAKER    64u /* who ended a wait at a lock: another sample's key leads here */
+#define FPL_SAMPLE_WOKEN    32u	 /* runnable since it was woken up: the stack is where it slept */
+#define FPL_SAMPLE_WAKER    64u	 /* who ended a wait at a lock: another sample's key leads here */
+#define FPL_SAMPLE_HELD	    128u /* with RUNNABLE: throttled; with WOKEN, too: frozen (fpl_held) */
+#define FPL_SAMPLE_STATE \
+	(FPL_SAMPLE_BLOCKED | FPL_SAMPLE_RUNNABLE | FPL_SAMPLE_WOKEN | FPL_SAMPLE_HELD)
+#define FPL_SAMPLE_THROTTLED (FPL_SAMPLE_RUNNABLE | FPL_SAMPLE_HELD)
+#define FPL_SAMPLE_FROZEN    (FPL_SAMPLE_RUNNABLE | FPL_SAMPLE_HELD | FPL_SAMPLE_WOKEN)
 
 struct fpl_sample {
 	struct fpl_record_header header;
@@ -681,6 +685,13 @@ enum fpl_time {
 	FPL_TIME_COUNT
 };
 
+/* The reason why a runnable thread has no CPU, as known where its wait begins. */
+enum fpl_held {
+	FPL_HELD_NOT,	    /* others run */
+	FPL_HELD_THROTTLED, /* its cgroup has used up its CPU time (cpu.max) */
+	FPL_HELD_FROZEN,    /* its cgroup is frozen, or the machine goes to sleep */
+};
+
 /* The waits of a thread in one state, in ns. What was sampled is in fpl_times at once. */
 struct fpl_waits {
 	__u64 unwanted_ns; /* too short, too long, or not asked for */
@@ -698,7 +709,7 @@ struct fpl_thread_times {
 	__u32 sleep; /* the kernel's state that it left its CPU in last; 0: it would have run on */
 	__u32 waker; /* with FPL_CONFIG_LOCKS: id of the record with the stack of who ended the wait
 			that a sample is due of; 0: nothing is known */
-	__u32 _pad;
+	__u32 held;  /* enum fpl_held, where it is runnable */
 };
 _Static_assert(sizeof(struct fpl_thread_times) == 120, "at most 128 bytes for each thread");
 
@@ -719,8 +730,9 @@ struct fpl_wait_sums {
 struct fpl_times {
 	__u64 ns[FPL_TIME_COUNT];
 	struct fpl_wait_sums blocked, runnable;
-	__u64 begun, threads;  /* threads whose books were begun, and closed */
-	__u64 threads_without; /* their books could not be begun */
+	__u64 throttled_ns, frozen_ns; /* parts of ns[FPL_TIME_RUNNABLE] */
+	__u64 begun, threads;	       /* threads whose books were begun, and closed */
+	__u64 threads_without;	       /* their books could not be begun */
 };
 
 /* The iterator goes over all threads and does this with their books. */

@@ -225,6 +225,8 @@ static __always_inline int times_take(struct task_struct *task, struct fpl_threa
 		t->sleep = sleep;
 	}
 	ns = times_end(t, state);
+	if (state == FPL_THREAD_RUNNABLE)
+		held_add(t, ns);
 	if (config.flags & FPL_CONFIG_STACKS) {
 		due_ns = state != FPL_THREAD_RUNNING && is_sleeper_wanted(task);
 	} else if (state == FPL_THREAD_BLOCKED || state == FPL_THREAD_RUNNABLE) {

@@ -82,6 +82,7 @@ struct cfs_rq {
 	union {
 		struct rq *rq;
 	};
+	int throttle_count; /* of it and those above it */
 } KERNEL_TYPE;
 
 struct sched_entity {
@@ -108,6 +109,8 @@ struct task_struct {
 	__u64 start_boottime; /* ns, CLOCK_BOOTTIME */
 	char comm[16];
 	unsigned long nvcsw, nivcsw; /* switches away from it: by itself, and others */
+	unsigned int frozen : 1;     /* by the freezer of its cgroup (v2) */
+	_Bool throttled;	     /* since 6.18: its cgroup has used up its CPU time */
 	__u64 self_exec_id;	     /* counts the programs the process has executed */
 } KERNEL_TYPE;
 

@@ -267,16 +267,25 @@ static int add_kernel(struct recorder *recorder, uint64_t addr, size_t idx, uint
 
 static uint8_t state_of(const struct profile *profile, const struct profile_stack *stack)
 {
-	if (stack->flags & FPL_SAMPLE_BLOCKED)
+	switch (stack->flags & FPL_SAMPLE_STATE) {
+	case FPL_SAMPLE_BLOCKED:
 		return RECORDING_STATE_BLOCKED;
-	if (stack->flags & FPL_SAMPLE_RUNNABLE)
+	case FPL_SAMPLE_RUNNABLE:
+	case FPL_SAMPLE_RUNNABLE | FPL_SAMPLE_WOKEN:
 		return RECORDING_STATE_RUNNABLE;
+	case FPL_SAMPLE_THROTTLED:
+		return RECORDING_STATE_THROTTLED;
+	case FPL_SAMPLE_FROZEN:
+		return RECORDING_STATE_FROZEN;
+	default:
+		break;
+	}
 	return profile->has_states ? RECORDING_STATE_ON_CPU : RECORDING_STATE_NONE;
 }
 
 static bool has_runnable(const struct profile_stack *stack)
 {
-	return stack->flags & FPL_SAMPLE_WOKEN;
+	return (stack->flags & FPL_SAMPLE_STATE) == (FPL_SAMPLE_RUNNABLE | FPL_SAMPLE_WOKEN);
 }
 
 /* Add a frame that has a name and nothing else. */

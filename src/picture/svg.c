@@ -74,8 +74,8 @@ static bool is_all_off_cpu(const struct recording *recording)
 	for (size_t i = 0; i < recording->nr_stacks; i++) {
 		uint8_t state = recording->stacks[i].state;
 
-		off |= state == RECORDING_STATE_RUNNABLE || state == RECORDING_STATE_BLOCKED;
-		on |= state == RECORDING_STATE_ON_CPU || state == RECORDING_STATE_NONE;
+		off |= recording_state_is_off_cpu(state);
+		on |= !recording_state_is_off_cpu(state);
 	}
 	return off && !on;
 }
@@ -92,9 +92,7 @@ static void choose_colors(struct drawing *drawing, const struct recording *recor
 
 static bool is_off_cpu_label(const char *text)
 {
-	uint8_t state = state_of_key(text);
-
-	return state == RECORDING_STATE_RUNNABLE || state == RECORDING_STATE_BLOCKED;
+	return recording_state_is_off_cpu(state_of_key(text));
 }
 
 /* In a picture by state, find what is behind the labels of those without a CPU. */

@@ -46,7 +46,8 @@ uint8_t stop_of_key(const char *key)
 }
 
 /* By enum recording_state. */
-static const char *const states[RECORDING_STATE_COUNT] = { "", "on-cpu", "runnable", "blocked" };
+static const char *const states[RECORDING_STATE_COUNT] = { "",	      "on-cpu",	   "runnable",
+							   "blocked", "throttled", "frozen" };
 
 const char *state_key(uint8_t state)
 {

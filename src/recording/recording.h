@@ -115,8 +115,16 @@ enum recording_state {
 	RECORDING_STATE_ON_CPU,
 	RECORDING_STATE_RUNNABLE, /* it waited for a CPU */
 	RECORDING_STATE_BLOCKED,
+	RECORDING_STATE_THROTTLED, /* runnable, but its cgroup had used up its CPU time */
+	RECORDING_STATE_FROZEN,	   /* runnable, but its cgroup was frozen */
 	RECORDING_STATE_COUNT
 };
+
+/* Had the thread no CPU? */
+static inline bool recording_state_is_off_cpu(uint8_t state)
+{
+	return state > RECORDING_STATE_ON_CPU;
+}
 
 /*
  * The innermost frame of a thread that is runnable since it was woken up: the others are where it

@@ -121,6 +121,13 @@ static void write_times(FILE *to, const struct profile *profile)
 			"  threads      blocked %.1f s, runnable %.1f s, on a CPU %.1f s, unseen %.1f s\n",
 			(double)ns[FPL_TIME_BLOCKED] / 1e9, (double)ns[FPL_TIME_RUNNABLE] / 1e9,
 			(double)ns[FPL_TIME_ON_CPU] / 1e9, (double)ns[FPL_TIME_UNSEEN] / 1e9);
+	if (profile->times.throttled_ns)
+		fprintf(to,
+			"  throttled    %.1f s of the runnable time: a cgroup had used up its CPU time (cpu.max)\n",
+			(double)profile->times.throttled_ns / 1e9);
+	if (profile->times.frozen_ns)
+		fprintf(to, "  frozen       %.1f s of the runnable time: a cgroup was frozen\n",
+			(double)profile->times.frozen_ns / 1e9);
 	if (profile->times.blocked.unended_ns)
 		fprintf(to,
 			"  asleep       %.1f s of that in waits that have not ended, without a stack\n",

@@ -33,20 +33,25 @@ def sums(stacks, key="weight"):
     return found
 
 
+def state(stack):
+    """Its state in the books: a throttled or frozen thread is runnable, and is not let."""
+    return "runnable" if stack["state"] in ("throttled", "frozen") else stack["state"]
+
+
 def book_faults(run, of_wakers=False):
     """The ns of the threads close exactly, and the stacks weigh what the kernel side says it sampled. A waker's stack
     has no state: what it weighs is another thread's blocked time."""
     times, faults = run.stats["times"], []
-    for state, prefix, rest in (("blocked", "", ("asleep",)),
+    for kind, prefix, rest in (("blocked", "", ("asleep",)),
                                 ("runnable", "runnable_", ("runnable_unended", "runnable_unborn"))):
-        left = times[state] + times[prefix + "first_carry"]
+        left = times[kind] + times[prefix + "first_carry"]
         right = sum(times[prefix + name] for name in ("sampled", "unwanted", "carried")) + sum(times[name] for name in rest)
         if left != right:
-            faults.append(f"{state} + its first carry: {left}, not {right}: {times}")
+            faults.append(f"{kind} + its first carry: {left}, not {right}: {times}")
         weight = sum(stack["weight"] for stack in run.stacks
-                     if ("blocked" if of_wakers else stack["state"]) == state)
+                     if ("blocked" if of_wakers else state(stack)) == kind)
         if not run.stats["filtered"] and not sum(run.stats["lost"].values()) and weight != times[prefix + "sampled"]:
-            faults.append(f"the stacks weigh {weight}, {state}: {times}")
+            faults.append(f"the stacks weigh {weight}, {kind}: {times}")
     if times["threads_without"]:
         faults.append(f"threads without books: {times}")
     return faults

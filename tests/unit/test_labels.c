@@ -102,6 +102,8 @@ static void a_state_is_a_label_and_one_that_was_woken_up_has_a_leaf(void **state
 		{ FPL_SAMPLE_BLOCKED, true, "blocked|cpu 3" },
 		{ FPL_SAMPLE_RUNNABLE, true, "runnable|cpu 3" },
 		{ FPL_SAMPLE_RUNNABLE | FPL_SAMPLE_WOKEN, true, "runnable|cpu 3|[runnable]" },
+		{ FPL_SAMPLE_THROTTLED, true, "throttled|cpu 3" },
+		{ FPL_SAMPLE_FROZEN, true, "frozen|cpu 3" },
 	};
 
 	(void)state;

@@ -21,6 +21,7 @@ import guest
 import programs
 from blocked_time import BlockedTime
 from cgroup_share import CgroupShare
+from cpu_limit import CpuLimit
 from expectation import Frame, Judge
 from fpless_run import Files, Run
 from probe_calls import ProbeCalls
@@ -103,6 +104,7 @@ class Test:
         self.runs.append(GuestRun("attached", (), attached, attached=True))
         self.blocked = BlockedTime(self.fpless, self.fixtures)
         self.cgroup = CgroupShare(self.fpless, os.path.join(self.fixtures, "caller"))
+        self.limit = CpuLimit(self.fpless, self.fixtures)
         self.probes = ProbeCalls(self.fpless, self.fixtures)
         self.rights = Rights(self.fpless, self.fixtures)
 
@@ -142,7 +144,7 @@ class Test:
                  shlex.join([os.path.realpath(self.heap_test), HEAP_OPERATIONS])
                  + " > /out/heap 2>&1; echo $? >> /out/heap"]
         lines += [run.script(self.fpless, self.sequence) for run in self.runs]
-        lines += [part.script() for part in (self.blocked, self.cgroup, self.probes, self.rights)]
+        lines += [part.script() for part in (self.blocked, self.cgroup, self.limit, self.probes, self.rights)]
         words = [self.fpless, "compare", "-F", str(HZ), "--json", "--",
                  os.path.join(self.fixtures, "frames"), "1500", "200"]
         lines += [f"echo {FP_DEPTH} > /proc/sys/kernel/perf_event_max_stack",
@@ -292,7 +294,7 @@ def main():
         if test.main.run.status == 0:
             faults += test.judge_distro() + test.compare_with_host(test.main)
         faults += test.judge_compare(out) + test.blocked.judge(out) + test.cgroup.judge(out)
-        faults += test.probes.judge(out) + test.rights.judge(out)
+        faults += test.limit.judge(out) + test.probes.judge(out) + test.rights.judge(out)
         if faults and os.environ.get("FPLESS_TEST_KEEP"):
             shutil.copytree(out, os.environ["FPLESS_TEST_KEEP"], dirs_exist_ok=True)
         return boot.end(faults)
