@@ -2,41 +2,56 @@
 /* fpless agent: the whole machine, in windows, into a store, until it is told to end. */
 #include <argp.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/output_series.h"
+#include "base/service.h"
 #include "cli/agent_options.h"
 #include "cli/cli.h"
+#include "cli/config_file.h"
 #include "cli/sampling_options.h"
 #include "cli/sampling_run.h"
 #include "cli/stack_options.h"
 #include "cli/store_writer.h"
 #include "cli/verbs.h"
 #include "cli/window_options.h"
+#include "profile/profile.h"
+#include "report/tally.h"
 
 enum { HZ = 49, LENGTH_MS = 10000, EVERY_MS = 60000 };
+
+/* A silence of the service is too long after so many windows, and this beyond them. */
+#define WATCHDOG_WINDOWS  3u
+#define WATCHDOG_SPARE_MS 60000u
 
 struct agent {
 	struct sampling_options sampling;
 	struct agent_options options;
+	struct config_file config;
 	struct store_writer writer;
+	struct service service;
+	struct window_keeper keeper;
+	uint64_t nr_kept, nr_not_kept; /* windows; of the thread that writes them */
 };
 
 static void agent_fini(struct agent *agent)
 {
 	store_writer_end(&agent->writer);
+	service_close(&agent->service);
 	agent_options_fini(&agent->options);
 	sampling_options_fini(&agent->sampling);
+	config_file_fini(&agent->config);
 }
 
-static const struct argp_child children[] = { { .argp = &agent_store_argp },
-					      { .argp = &window_argp },
-					      { .argp = &sampling_argp },
-					      { .argp = &stack_filter_argp },
-					      { 0 } };
+static const struct argp_child children[] = {
+	{ .argp = &agent_store_argp }, { .argp = &config_argp },       { .argp = &window_argp },
+	{ .argp = &sampling_argp },    { .argp = &stack_filter_argp }, { 0 }
+};
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
@@ -47,8 +62,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &agent->options;
-		state->child_inputs[1] = &sampling->window;
-		state->child_inputs[2] = state->child_inputs[3] = sampling;
+		state->child_inputs[1] = &agent->config;
+		state->child_inputs[2] = &sampling->window;
+		state->child_inputs[3] = state->child_inputs[4] = sampling;
 		return 0;
 	case ARGP_KEY_END:
 		if (!sampling->output.by)
@@ -68,11 +84,47 @@ const struct argp agent_argp = {
 	       "Exit status: 0 ok, 1 usage, 2 cannot run here, 4 --strict, 6 the store or an output could not be written.",
 };
 
+/* window_keeper.began: the service is ready. Its watchdog is fed by each window. */
+static void began(void *ctx)
+{
+	const struct agent *agent = ctx;
+	const struct service *service = &agent->service;
+	uint64_t least_us =
+		1000 * (WATCHDOG_WINDOWS * agent->sampling.window.every_ms + WATCHDOG_SPARE_MS);
+
+	if (service->watchdog_us && service->watchdog_us < least_us)
+		service_tell(service, "WATCHDOG_USEC=%" PRIu64, least_us);
+	service_tell(service, "READY=1\nSTATUS=The first window is sampled.");
+}
+
+/* window_keeper.ending */
+static void ending(void *ctx)
+{
+	const struct agent *agent = ctx;
+
+	service_tell(&agent->service, "STOPPING=1\nSTATUS=The last window is put into the store.");
+}
+
+static void tell_service(const struct agent *agent, const struct profile *profile)
+{
+	char stamp[OUTPUT_SERIES_STAMP];
+	struct tally tally;
+
+	if (agent->service.fd < 0)
+		return;
+	tally_count(profile, &tally);
+	output_series_stamp(profile->start_unix_ns, false, stamp);
+	service_tell(&agent->service,
+		     "WATCHDOG=1\nSTATUS=%" PRIu64 " windows kept, %" PRIu64
+		     " not; the last of %s has %" PRIu64 " samples, %" PRIu64 " more lost.",
+		     agent->nr_kept, agent->nr_not_kept, stamp, profile_shown(profile), tally.lost);
+}
+
 /*
- * window_options.take. Without its writer an agent has nothing to do: it ends as if it were told
+ * window_keeper.take. Without its writer an agent has nothing to do: it ends as if it were told
  * to.
  */
-static int take(void *ctx, const struct recording *recording)
+static int take(void *ctx, const struct profile *profile, const struct recording *recording)
 {
 	struct agent *agent = ctx;
 	struct fpl_err err = { 0 };
@@ -82,6 +134,9 @@ static int take(void *ctx, const struct recording *recording)
 		fpl_log(FPL_LOG_ERROR, "%s: this window is not kept", err.msg);
 	if (code == -EPIPE)
 		kill(getpid(), SIGTERM);
+	agent->nr_kept += !code;
+	agent->nr_not_kept += code != 0;
+	tell_service(agent, profile);
 	return code;
 }
 
@@ -89,14 +144,16 @@ static void agent_init(struct agent *agent)
 {
 	struct sampling_options *sampling = &agent->sampling;
 
-	agent->writer = STORE_WRITER_NONE;
+	*agent = (struct agent){ .writer = STORE_WRITER_NONE,
+				 .service = SERVICE_NONE,
+				 .keeper = { began, take, ending, agent } };
 	agent_options_init(&agent->options);
 	sampling_options_init(sampling);
 	sampling->target.all = true;
 	sampling->hz = HZ;
-	sampling->window = (struct window_options){
-		.length_ms = LENGTH_MS, .every_ms = EVERY_MS, .take = take, .take_ctx = agent
-	};
+	sampling->window = (struct window_options){ .length_ms = LENGTH_MS,
+						    .every_ms = EVERY_MS,
+						    .keeper = &agent->keeper };
 	/* debugging information of all programs would be read all day */
 	sampling->output.no_inlined = true;
 	sampling->output.no_lines = true;
@@ -110,8 +167,14 @@ int cmd_agent(int argc, char **argv)
 	const char *labels;
 
 	agent_init(&agent);
-	if (argp_parse(&agent_argp, argc, argv, ARGP_IN_ORDER, NULL, &agent))
+	if (config_file_read(argc, argv, &agent_argp, &agent.config, &err)) {
+		fpl_log(FPL_LOG_ERROR, "%s", err.msg);
 		return CLI_EXIT_USAGE;
+	}
+	if (argp_parse(&agent_argp, agent.config.argc, agent.config.argv, ARGP_IN_ORDER, NULL,
+		       &agent))
+		return CLI_EXIT_USAGE;
+	service_open(&agent.service);
 	labels = agent.options.labels ? agent.options.labels : "";
 	if (store_writer_start(agent.options.store, &agent.options.limits, labels, &agent.writer,
 			       &err)) {

@@ -211,6 +211,8 @@ static int enable(struct engine *engine, struct fpl_err *err)
 	listening_begin(&engine->listening, engine->enabled_ns, engine->window->start_ns,
 			engine->window->start_unix_ns);
 	overhead_begin(&engine->overhead, engine->enabled_ns);
+	if (!code && engine->options->began)
+		engine->options->began(engine->options->began_ctx);
 	return code;
 }
 

@@ -32,6 +32,36 @@ refused '--keep 0d: expected a time' agent --keep 0d
 refused '--max-size 1K: expected a size' agent --max-size 1K
 refused '--label =x: expected NAME=VALUE' agent --label =x
 refused '-a excludes -p' agent -p 1
+
+# Options in a file: what is wrong there is said with its line.
+printf '# a comment = x\n\n\t keep = 7d \nlabel = a=b\nquiet\nmax-size=1K\n' >"$work/conf"
+refused "^fpless agent: $work/conf:6: --max-size 1K: expected a size" agent --config "$work/conf"
+# of those behind it nothing is said to be in the file, and they have the last word
+sed -i 's/1K/1M/' "$work/conf"
+refused '^fpless agent: --keep 0d: expected a time' agent "--config=$work/conf" --keep 0d
+printf 'pid = 1\n' >>"$work/conf"
+refused '^fpless agent: -a excludes -p' agent --config "$work/conf"
+refused '--config f: expected it once, and in full' agent --config "$work/conf" --config f
+refused '--config f: expected it once, and in full' agent --conf f
+refused '/none: No such file' agent --config "$work/none"
+refused ': expected a regular file' agent --config /dev/zero
+bad_line() {
+	# shellcheck disable=SC2059
+	printf "$2" >"$work/conf"
+	refused "$work/conf:$1" agent --config "$work/conf"
+}
+bad_line "1: 'kep': expected the long name of an option: see fpless agent --help" 'kep = 7d'
+bad_line "2: 'config': expected" '\nconfig = x\n'
+bad_line "1: 'from-line': expected" 'from-line = x\n'
+bad_line "1: 'help': expected" 'help\n'
+bad_line "1: '': expected" '= 7d\n'
+bad_line '1: expected keep = TIME' 'keep\n'
+bad_line '1: expected keep = TIME' 'keep =\n'
+bad_line '1: quiet takes no value' 'quiet = yes\n'
+bad_line '1: a control character' 'keep = 7\033d\n'
+bad_line ' expected text, found a NUL' 'keep = 7d\000\n'
+head -c 65537 /dev/zero | tr '\0' '\n' >"$work/conf"
+refused "$work/conf: above 64 KiB" agent --config "$work/conf"
 refused '-o x.svg: with --window its name needs %t' agent -o x.svg
 
 # window BEGAN_S COUNT_OF_A COUNT_OF_B

@@ -6,6 +6,7 @@ import glob
 import json
 import os
 import signal
+import socket
 import subprocess
 import time
 
@@ -81,6 +82,32 @@ class Agent(RootCase):
         self.assertEqual(self.fpless("query", "import", "--store", self.path("copy"), *files).returncode, 0)
         copied = json.loads(self.fpless("query", "list", "--json", "--store", self.path("copy")).stdout)
         self.assertEqual([window["samples"] for window in copied["windows"]], [window["samples"] for window in windows])
+
+    def test_the_service_manager_hears_of_each_window(self):
+        with open(self.path("conf"), "w", encoding="utf-8") as file:
+            file.write(f"store = {self.path('store')}\n# all the time\nwindow = 1\nno-cache\nquiet\n")
+        told = []
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+            manager.bind(self.path("notify"))
+            manager.settimeout(120)
+            env = {**os.environ, "NOTIFY_SOCKET": self.path("notify"), "WATCHDOG_USEC": "5000000"}
+            with subprocess.Popen([FPLESS, "agent", "--config", self.path("conf"), "--", "sh", "-c",
+                                   'test -z "$NOTIFY_SOCKET$WATCHDOG_USEC" && exec sleep 300'], env=env,
+                                  stdin=subprocess.DEVNULL, stderr=subprocess.PIPE) as agent:
+                while sum("WATCHDOG=1" in message for message in told) < 2:
+                    told.append(manager.recv(4096).decode())
+                agent.terminate()
+                while "STOPPING=1" not in told[-1]:
+                    told.append(manager.recv(4096).decode())
+                said = agent.communicate()[1]
+                self.assertEqual(agent.returncode, 0, said)
+        # three windows of a second and a minute are longer than what the manager would wait
+        self.assertEqual(told[0], "WATCHDOG_USEC=63000000")
+        self.assertTrue(told[1].startswith("READY=1\n"), told)
+        fed = [message for message in told if "WATCHDOG=1" in message]
+        self.assertRegex(fed[0], r"STATUS=1 windows kept, 0 not; the last of \d{8}T\d{6}Z has \d+ samples, \d+ more lost\.")
+        self.assertRegex(fed[1], "STATUS=2 windows kept")
+        self.assertGreaterEqual(len(self.answer("list")["windows"]), 2)
 
     def test_an_agent_that_is_killed_loses_the_open_window_at_most(self):
         command = [FPLESS, "agent", "--no-cache", "--store", self.path("store"), "--window", "0.5", "-q", "-d", "300"]
