@@ -6,11 +6,12 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/output_series.h"
 #include "base/service.h"
+#include "cli/agent_metrics.h"
 #include "cli/agent_options.h"
 #include "cli/cli.h"
 #include "cli/config_file.h"
@@ -21,9 +22,13 @@
 #include "cli/verbs.h"
 #include "cli/window_options.h"
 #include "profile/profile.h"
-#include "report/tally.h"
 
-enum { HZ = 49, LENGTH_MS = 10000, EVERY_MS = 60000 };
+enum {
+	HZ = 49,
+	LENGTH_MS = 10000,
+	EVERY_MS = 60000,
+	HOTTEST = 64, /* functions that are looked at for the metrics */
+};
 
 /* A silence of the service is too long after so many windows, and this beyond them. */
 #define WATCHDOG_WINDOWS  3u
@@ -36,7 +41,7 @@ struct agent {
 	struct store_writer writer;
 	struct service service;
 	struct window_keeper keeper;
-	uint64_t nr_kept, nr_not_kept; /* windows; of the thread that writes them */
+	struct agent_sums sums; /* of the thread that writes windows */
 };
 
 static void agent_fini(struct agent *agent)
@@ -105,19 +110,34 @@ static void ending(void *ctx)
 	service_tell(&agent->service, "STOPPING=1\nSTATUS=The last window is put into the store.");
 }
 
-static void tell_service(const struct agent *agent, const struct profile *profile)
+static void tell_service(const struct agent *agent)
 {
-	char stamp[OUTPUT_SERIES_STAMP];
-	struct tally tally;
+	AUTO_FREE char *status = NULL;
+	size_t size;
+	FILE *to = must_memstream(&status, &size);
 
-	if (agent->service.fd < 0)
-		return;
-	tally_count(profile, &tally);
-	output_series_stamp(profile->start_unix_ns, false, stamp);
-	service_tell(&agent->service,
-		     "WATCHDOG=1\nSTATUS=%" PRIu64 " windows kept, %" PRIu64
-		     " not; the last of %s has %" PRIu64 " samples, %" PRIu64 " more lost.",
-		     agent->nr_kept, agent->nr_not_kept, stamp, profile_shown(profile), tally.lost);
+	agent_sums_write_status(to, &agent->sums);
+	must_memstream_close(to);
+	service_tell(&agent->service, "WATCHDOG=1\nSTATUS=%s", status);
+}
+
+/* Replace the file of metrics. @recording: the last window. */
+static int put_metrics(struct agent *agent, const struct recording *recording, struct fpl_err *err)
+{
+	CLEANUP(hottest_fini) struct hottest hottest = { 0 };
+	AUTO_FREE char *text = NULL;
+	uint64_t top = agent->options.top;
+	size_t size;
+	FILE *to;
+
+	if (!agent->options.metrics)
+		return 0;
+	if (top)
+		hottest_init(recording, HOTTEST, &hottest);
+	to = must_memstream(&text, &size);
+	agent_sums_write_metrics(to, &agent->sums, &hottest, top);
+	must_memstream_close(to);
+	return store_writer_put_metrics(&agent->writer, text, err);
 }
 
 /*
@@ -128,16 +148,21 @@ static int take(void *ctx, const struct profile *profile, const struct recording
 {
 	struct agent *agent = ctx;
 	struct fpl_err err = { 0 };
-	int code = store_writer_put(&agent->writer, recording, &err);
+	int code = store_writer_put(&agent->writer, recording, &err), metrics_code;
 
 	if (code)
 		fpl_log(FPL_LOG_ERROR, "%s: this window is not kept", err.msg);
-	if (code == -EPIPE)
+	agent_sums_add(&agent->sums, profile, !code);
+	agent->sums.store_bytes = agent->writer.store_bytes;
+	tell_service(agent);
+	if (code == -EPIPE) {
 		kill(getpid(), SIGTERM);
-	agent->nr_kept += !code;
-	agent->nr_not_kept += code != 0;
-	tell_service(agent, profile);
-	return code;
+		return code;
+	}
+	metrics_code = put_metrics(agent, recording, &err);
+	if (metrics_code)
+		fpl_log(FPL_LOG_ERROR, "%s: the metrics are those of before", err.msg);
+	return code ? code : metrics_code;
 }
 
 static void agent_init(struct agent *agent)
@@ -164,7 +189,7 @@ int cmd_agent(int argc, char **argv)
 	uint64_t started_ns = clock_monotonic_ns();
 	CLEANUP(agent_fini) struct agent agent;
 	struct fpl_err err = { 0 };
-	const char *labels;
+	struct store_writer_options writing;
 
 	agent_init(&agent);
 	if (config_file_read(argc, argv, &agent_argp, &agent.config, &err)) {
@@ -175,9 +200,13 @@ int cmd_agent(int argc, char **argv)
 		       &agent))
 		return CLI_EXIT_USAGE;
 	service_open(&agent.service);
-	labels = agent.options.labels ? agent.options.labels : "";
-	if (store_writer_start(agent.options.store, &agent.options.limits, labels, &agent.writer,
-			       &err)) {
+	writing = (struct store_writer_options){
+		.folder = agent.options.store,
+		.limits = &agent.options.limits,
+		.labels = agent.options.labels ? agent.options.labels : "",
+		.metrics = agent.options.metrics,
+	};
+	if (store_writer_start(&writing, &agent.writer, &err)) {
 		fpl_log(FPL_LOG_ERROR, "%s", err.msg);
 		return CLI_EXIT_CANNOT_RUN;
 	}

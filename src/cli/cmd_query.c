@@ -130,10 +130,14 @@ static int diff(struct query *query, struct privileged_helper *helper)
 static int import(const struct query_options *options)
 {
 	const struct store_limits unlimited = { 0 };
+	const struct store_writer_options writing = {
+		.folder = options->store,
+		.limits = &unlimited,
+		.labels = options->labels ? options->labels : "",
+	};
 	struct store_writer writer;
 	struct fpl_err err = { 0 };
-	int code = store_writer_start(options->store, &unlimited,
-				      options->labels ? options->labels : "", &writer, &err);
+	int code = store_writer_start(&writing, &writer, &err);
 
 	for (size_t i = 0; !code && i < options->nr_words; i++) {
 		const char *path = options->words[i];

@@ -10,9 +10,9 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "base/vector.h"
+#include "cli/hottest.h"
 #include "cli/time_point.h"
 #include "recording/must_add.h"
-#include "view/function_tally.h"
 #include "view/json.h"
 #include "view/share.h"
 
@@ -122,43 +122,6 @@ int query_list(FILE *to, struct store *store, const struct query_options *option
 	return windows.list.nr ? 0 : -ENODATA;
 }
 
-/* The hottest functions of a recording. */
-struct hottest {
-	struct measure measure;
-	struct frame_texts texts;
-	struct function_index index;
-	struct function_tallies tallies;
-	uint32_t *list; /* owned [nr] */
-	size_t nr;
-	uint64_t sum;
-};
-
-static void hottest_init(const struct recording *recording, size_t max, struct hottest *ret)
-{
-	const struct frame_text_options options = { .symbols_only = false };
-
-	frame_texts_init(recording, &options, &ret->texts);
-	measure_init(recording, &ret->measure);
-	function_index_init(&ret->texts, &ret->index);
-	function_tallies_init(&ret->index, &ret->measure, &ret->tallies);
-	ret->list = must_calloc(max, sizeof(*ret->list));
-	ret->nr = function_tallies_hottest(&ret->tallies, ret->list, max);
-	ret->sum = measure_sum(recording);
-}
-
-static void hottest_fini(struct hottest *hottest)
-{
-	free(hottest->list);
-	function_tallies_fini(&hottest->tallies);
-	function_index_fini(&hottest->index);
-	frame_texts_fini(&hottest->texts);
-}
-
-static const char *name_of(const struct hottest *hottest, uint32_t function)
-{
-	return strings_text(&hottest->texts.strings, hottest->index.functions.list[function].text);
-}
-
 static void write_hottest(FILE *to, const struct hottest *hottest)
 {
 	char buf[128], place[128];
@@ -171,7 +134,7 @@ static void write_hottest(FILE *to, const struct hottest *hottest)
 		text_escape(place, sizeof(place),
 			    function_index_place(&hottest->index, function, buf, sizeof(buf)), "");
 		fprintf(to, "%6.1f%% %6.1f%%  %s  (%s)\n", share_percent(tally->self, hottest->sum),
-			share_percent(tally->total, hottest->sum), name_of(hottest, function),
+			share_percent(tally->total, hottest->sum), hottest_name(hottest, function),
 			place);
 	}
 }
@@ -186,7 +149,7 @@ static void json_hottest(struct json *json, const struct hottest *hottest)
 		char buf[128];
 
 		json_open(json, NULL, '{');
-		json_string(json, "function", name_of(hottest, function));
+		json_string(json, "function", hottest_name(hottest, function));
 		json_string(json, "object",
 			    function_index_place(&hottest->index, function, buf, sizeof(buf)));
 		json_number(json, "self", hottest->tallies.list[function].self);

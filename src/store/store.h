@@ -76,6 +76,9 @@ FPL_MUST_CHECK int store_open_to_read(const char *folder, struct store **ret, st
 /* NULL is allowed. */
 void store_close(struct store *store);
 
+/* Bytes of the file and its log; 0 where it is not to be found. */
+uint64_t store_bytes(const struct store *store);
+
 /* The file, for messages. */
 const char *store_path(const struct store *store);
 

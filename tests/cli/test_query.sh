@@ -33,6 +33,9 @@ refused '--max-size 1K: expected a size' agent --max-size 1K
 refused '--label =x: expected NAME=VALUE' agent --label =x
 refused '-a excludes -p' agent -p 1
 
+refused '--top 11: expected a number from 0 to 10' agent --metrics m --top 11
+refused '--top: of --metrics' agent --top 3
+
 # Options in a file: what is wrong there is said with its line.
 printf '# a comment = x\n\n\t keep = 7d \nlabel = a=b\nquiet\nmax-size=1K\n' >"$work/conf"
 refused "^fpless agent: $work/conf:6: --max-size 1K: expected a size" agent --config "$work/conf"

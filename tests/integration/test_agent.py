@@ -32,7 +32,8 @@ class Agent(RootCase):
     def test_what_is_kept_is_what_was_sampled(self):
         began = time.time()
         done = self.fpless("agent", "--no-cache", "--store", self.path("store"), "--label", "host=a", "--window",
-                           str(LENGTH_S), "-F", "199", "-d", "4", "-o", self.path("w-%t.pb.gz"), "--",
+                           str(LENGTH_S), "-F", "199", "-d", "4", "-o", self.path("w-%t.pb.gz"), "--metrics",
+                           self.path("x.prom"), "--top", "3", "--",
                            fixture("chain"), "100000000")
         self.assertEqual(done.returncode, 0, done.stderr)
         files = sorted(glob.glob(self.path("w-*.pb.gz")))
@@ -54,6 +55,20 @@ class Agent(RootCase):
             self.assertEqual(sampled[key], kept[key], key)
         self.assertEqual(sum(window["samples"] for window in windows), sampled["shown"])
         self.assertEqual(sum(window["complete"] for window in windows), sampled["complete"])
+
+        # and what the metrics say; the file is for a collector of another user
+        with open(self.path("x.prom"), encoding="utf-8") as file:
+            metrics = dict(line.rsplit(" ", 1) for line in file if not line.startswith("#"))
+        self.assertEqual(os.stat(self.path("x.prom")).st_mode & 0o777, 0o644)
+        self.assertEqual(int(metrics["fpless_windows_total"]), len(windows))
+        self.assertEqual(int(metrics['fpless_samples_total{source="cpu-clock"}']), sampled["shown"])
+        for key, name in (("lost", "fpless_lost_total{reason"), ("stop", "fpless_incomplete_total{stop")):
+            self.assertEqual(sum(int(value) for series, value in metrics.items() if series.startswith(name)),
+                             sum(number for reason, number in sampled[key].items() if reason != "outermost"))
+        self.assertEqual(int(metrics["fpless_last_window_samples"]), windows[-1]["samples"])
+        self.assertGreater(int(metrics["fpless_store_bytes"]), 4096)
+        self.assertGreater(float(metrics["fpless_bpf_seconds_total"]), 0)
+        self.assertIn('fpless_top_function_share{function="spin"}', metrics)
 
         # the same functions in each question
         chain = ("--comm", "^chain$")
@@ -105,7 +120,7 @@ class Agent(RootCase):
         self.assertEqual(told[0], "WATCHDOG_USEC=63000000")
         self.assertTrue(told[1].startswith("READY=1\n"), told)
         fed = [message for message in told if "WATCHDOG=1" in message]
-        self.assertRegex(fed[0], r"STATUS=1 windows kept, 0 not; the last of \d{8}T\d{6}Z has \d+ samples, \d+ more lost\.")
+        self.assertRegex(fed[0], r"STATUS=1 windows kept, 0 not; the last of \d{8}T\d{6}Z has \d+ samples, \d+ more lost")
         self.assertRegex(fed[1], "STATUS=2 windows kept")
         self.assertGreaterEqual(len(self.answer("list")["windows"]), 2)
 
