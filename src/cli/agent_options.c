@@ -9,6 +9,7 @@
 #include "cli/cli.h"
 #include "cli/parse.h"
 #include "cli/query_options.h"
+#include "cli/store_input.h"
 #include "cli/time_point.h"
 #include "cli/verbs.h"
 

@@ -16,7 +16,7 @@
 #include "view/json.h"
 #include "view/share.h"
 
-enum { TOP_LIMIT = 20, FIND_LIMIT = 10 };
+enum { TOP_LIMIT = 20, FIND_LIMIT = 10, ANALYZE_LIMIT = 10 };
 
 /* The longest window there is, and what clocks may differ by. */
 #define WINDOW_MAX_NS (2 * 3600 * NS_PER_S)
@@ -90,7 +90,7 @@ int query_list(FILE *to, struct store *store, const struct query_options *option
 {
 	CLEANUP(windows_fini) struct windows_of_list windows = { 0 };
 	struct json json = { .to = to };
-	int code = store_list(store, &options->range, take_window, &windows, err);
+	int code = store_list(store, &options->input.range, take_window, &windows, err);
 	size_t first = 0;
 
 	if (code)
@@ -159,6 +159,13 @@ static void json_hottest(struct json *json, const struct hottest *hottest)
 	json_close(json, ']');
 }
 
+static size_t limit_of(const struct query_options *options)
+{
+	if (options->limit)
+		return options->limit;
+	return options->what == QUERY_ANALYZE ? ANALYZE_LIMIT : TOP_LIMIT;
+}
+
 /* Write the hottest functions of @range, below @window where it is given. */
 static int write_range(FILE *to, struct store *store, const struct store_range *range,
 		       const struct store_window *window, const struct query_options *options,
@@ -175,20 +182,24 @@ static int write_range(FILE *to, struct store *store, const struct store_range *
 	code = store_read(store, range, &recording, &nr, err);
 	if (code || !recording.nr_stacks)
 		return code ? code : -ENODATA;
-	hottest_init(&recording, options->limit ? options->limit : TOP_LIMIT, &hottest);
+	hottest_init(&recording, limit_of(options), &hottest);
 	if (options->json) {
 		json_open(&json, NULL, '{');
 		if (window)
 			json_window(&json, window);
 		json_number(&json, "windows", nr);
 		json_hottest(&json, &hottest);
+		json_number(&json, "stacks", recording.nr_stacks);
 		json_close(&json, '}');
 		fputc('\n', to);
 		return 0;
 	}
-	fprintf(to, "%s in %zu window%s, %.1f s\n\n",
+	fprintf(to, "%s in %zu window%s, %.1f s",
 		measure_reported(&hottest.measure, hottest.sum, said, sizeof(said)), nr,
 		nr == 1 ? "" : "s", (double)recording.duration_ns / (double)NS_PER_S);
+	if (options->what == QUERY_ANALYZE)
+		fprintf(to, ", %zu stacks", (size_t)recording.nr_stacks);
+	fputs("\n\n", to);
 	write_hottest(to, &hottest);
 	return 0;
 }
@@ -196,7 +207,7 @@ static int write_range(FILE *to, struct store *store, const struct store_range *
 int query_top(FILE *to, struct store *store, const struct query_options *options,
 	      struct fpl_err *err)
 {
-	return write_range(to, store, &options->range, NULL, options, err);
+	return write_range(to, store, &options->input.range, NULL, options, err);
 }
 
 /* The window that holds @time_ns, or else the last one before it. */
@@ -204,7 +215,7 @@ static int find_time(FILE *to, struct store *store, uint64_t time_ns,
 		     const struct query_options *options, struct fpl_err *err)
 {
 	CLEANUP(windows_fini) struct windows_of_list windows = { 0 };
-	struct store_range range = options->range;
+	struct store_range range = options->input.range;
 	const struct store_window *window;
 	int code;
 
@@ -264,7 +275,8 @@ static int find_function(FILE *to, struct store *store, const struct query_optio
 	CLEANUP(windows_fini) struct windows_of_list windows = { 0 };
 	struct json json = { .to = to };
 	size_t limit = options->limit ? options->limit : FIND_LIMIT, nr;
-	int code = store_find(store, &options->range, options->words[0], take_found, &windows, err);
+	int code = store_find(store, &options->input.range, options->words[0], take_found, &windows,
+			      err);
 
 	if (code)
 		return code;
@@ -294,7 +306,18 @@ int query_find(FILE *to, struct store *store, const struct query_options *option
 {
 	uint64_t time_ns;
 
-	if (time_point_parse(options->words[0], options->now_ns, &time_ns))
+	if (time_point_parse(options->words[0], options->input.now_ns, &time_ns))
 		return find_time(to, store, time_ns, options, err);
 	return find_function(to, store, options, err);
+}
+
+int query_analyze(FILE *to, struct store *store, const struct query_options *options,
+		  struct fpl_err *err)
+{
+	uint64_t time_ns = options->input.now_ns;
+
+	if (options->nr_words &&
+	    !time_point_parse(options->words[0], options->input.now_ns, &time_ns))
+		return fpl_fail(err, -EINVAL, "analyze %s: expected a time", options->words[0]);
+	return find_time(to, store, time_ns, options, err);
 }

@@ -14,10 +14,16 @@ expect 0 '' agent --help
 says '^  -F, --frequency'
 
 # Nonsense is refused in one line that names it.
-refused 'expected list, top, find, diff, export, flame, import or check' query
+refused 'expected list, top, find, analyze, diff, export, flame, import or check' query
 refused "'lists': expected list" query lists
 refused 'find: expected a time or a function' query find
 refused "find: 'b': unexpected" query find a b
+refused '--store: not with FILE' report --store s f
+refused '--from: of --store' report --from -2h f
+refused '--to: of --store' diff --to -2h a b
+refused '--before: of --store' diff --before=-2h..-1h a b
+refused '--from x: expected a time' report --store s --from x
+refused '--store: not with recordings in files' diff --store s a b
 refused 'import: expected FILE' query import
 refused '--from x: expected a time' query list --from x
 refused '--before -1h: expected FROM..TO' query diff --before -1h
@@ -25,7 +31,7 @@ refused '--before: of diff' query top --before=-2h..-1h
 refused 'the second is not behind the first' query list --from now --to -1h
 refused '--limit 0: expected' query top --limit 0
 refused 'list: writes to stdout alone' query list -o x.svg
-refused '--json: of list, top, find and diff' query export --json
+refused '--json: of list, top, find, analyze and diff' query export --json
 refused '--label x: expected NAME=VALUE' query import --label x f
 refused '--label: of import' query list --label a=b
 refused '--keep 0d: expected a time' agent --keep 0d
@@ -101,6 +107,13 @@ says '^2026-11-29 03:12:00 '
 says 'leaf_a'
 expect 0 '' query find 2026-11-29T03:12:50 --store s
 says 'the last one before it ended 20.0 s earlier'
+expect 0 '' query analyze 2026-11-29T03:12:05 --store s
+says '^2026-11-29 03:12:00 +10.0 s +1000 '
+says '^1000 samples in 1 window, 10.0 s, 2 stacks$'
+says '^  60.0%   60.0%  leaf_a  \(x\)$'
+expect 0 '' query analyze --store s --limit 1 --from @1 2026-11-29T03:12:20 --json
+says '"start_unix_ns":1795921940000000000.*"windows":1,"sum":1000,"of":"samples","functions":\[\{"function":"leaf_b",[^}]*\}\],"stacks":2'
+expect 1 'analyze leaf_a: expected a time' query analyze leaf_a --store s
 expect 0 '' query find leaf_a "$@"
 says '^2026-11-29 03:12:00 +10.0 s +600 +60.0% +60.0%$'
 expect 0 '' query find 'main' "$@" --json
@@ -113,6 +126,20 @@ says 'leaf_b'
 says 'real'
 expect 0 '' query diff --store s --from @1795921940 --to @1795921950 --json
 says '"verdict":"noise"'
+# report and diff take a time of a store in place of files
+expect 0 '' query diff -f --store s --from @1795921930 --to @1795921950 --before @1795921920..@1795921930
+cp stdout by_query
+expect 0 '' diff -f --store s --from @1795921930 --to @1795921950 --before @1795921920..@1795921930
+cmp stdout by_query || failed=1
+expect 0 '' diff --store s --from @1795921940 --to @1795921950 --json
+says '"verdict":"noise"'
+expect 0 '' report "$@" -q -f
+says '^a;main;leaf_a 810$'
+expect 0 '' report "$@" --comm '^b$' -q -f
+says '^b;main;leaf_b 2190$'
+expect 3 'no samples in this time' report --store s --from @1 --to @2 -q -f
+expect 2 'no_such' report --store no_such
+expect 2 'no_such' diff --store no_such
 expect 0 '' query export "$@" -q -f
 says '^a;main;leaf_a 810$'
 expect 0 '' query export "$@" -q -o x.pb.gz -o x.svg
