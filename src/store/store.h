@@ -28,6 +28,7 @@ struct store;
 
 struct store_limits {
 	uint64_t bytes;	  /* of the file; 0: no limit */
+	uint64_t reserve; /* bytes to leave free on the disk: below that the file grows no more */
 	uint64_t keep_ns; /* older windows go; 0: none does */
 	/* Windows that ended so long ago become one with those of the same STORE_ROLL_NS; 0: never.
 	 */

@@ -39,6 +39,7 @@ refused '--max-size 1K: expected a size' agent --max-size 1K
 refused '--label =x: expected NAME=VALUE' agent --label =x
 refused '-a excludes -p' agent -p 1
 
+refused '--reserve x: expected a size' agent --reserve x
 refused '--top 11: expected a number from 0 to 10' agent --metrics m --top 11
 refused '--top: of --metrics' agent --top 3
 
