@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# usage: bench.sh [programs|unwinders|releases|large-frames|offcpu|engines|same-bytes [OPTION...]]
+# usage: bench.sh [programs|unwinders|releases|large-frames|offcpu|engines|same-bytes|agent [OPTION...]]
 # Install the benchmarks' programs and run every benchmark, as root on a quiet machine: compiling
 # tables, walking, walking twice, naming, whole machines. Minutes. `programs`: how complete the
 # stacks of some 90 real programs are, beside perf's, 45 minutes at most; it writes the tables of
@@ -11,7 +11,8 @@
 # sampled, a minute. `engines`: pages and
 # pictures in Chromium and in Firefox, by keys alone, and what axe-core says, 2 minutes; it installs
 # firefox-esr and has npm fetch axe-core; OPTION as in tests/bench/engines/run.py. `same-bytes`: the package, built twice in
-# different surroundings, is the same bytes, 4 minutes: before a landing that touches how it is built.
+# different surroundings, is the same bytes, 4 minutes: before a landing that touches how it is built. `agent`: CPU time and memory of
+# an agent, idle and busy, and a day in its store, 13 minutes; OPTION as in tests/bench/agent/run.py.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -65,6 +66,11 @@ fi
 if [ "${1-}" = offcpu ]; then
 	shift
 	exec python3 tests/bench/offcpu/run.py build/release "$@"
+fi
+if [ "${1-}" = agent ]; then
+	shift
+	cmake --build --preset release --target bench_store
+	exec python3 tests/bench/agent/run.py build/release "$@"
 fi
 cmake --build --preset release --target bench_walker bench_windows bench_events
 

@@ -10,7 +10,9 @@
 struct agent_options {
 	char *store; /* owned: its folder */
 	struct store_limits limits;
-	char *labels; /* owned: "k=v,k=v"; NULL: none is given */
+	char *labels;	     /* owned: "k=v,k=v"; NULL: none is given */
+	const char *metrics; /* borrowed from argv: the file; NULL: none */
+	uint64_t top;	     /* functions among them */
 };
 
 void agent_options_init(struct agent_options *options);

@@ -519,6 +519,24 @@ int diff_run(const struct diff_options *options, struct privileged_helper *helpe
 	return status;
 }
 
+/* The recordings are two times of a store. */
+static int diff_store(struct diff_options *options)
+{
+	struct privileged_helper helper = HELPER_NONE;
+	struct fpl_err err = { 0 };
+	int status;
+
+	if (store_input_open(&options->store, &err))
+		return inputs_fail(&err);
+	options->source = store_input_two(&options->store, &options->files);
+	options->nr_files = 2;
+	options->nr_before = 1;
+	options->normalize |= !store_input_is_even(&options->store);
+	status = diff_run(options, &helper);
+	helper_fini(&helper);
+	return status;
+}
+
 int cmd_diff(int argc, char **argv)
 {
 	CLEANUP(diff_options_fini)
@@ -528,6 +546,8 @@ int cmd_diff(int argc, char **argv)
 	if (diff_options_parse(argc, argv, &options))
 		return CLI_EXIT_USAGE;
 	output_options_set_log(&options.output);
+	if (options.store.folder)
+		return diff_store(&options);
 	file_guard((const char *const *)options.files, options.nr_files);
 
 	int status = diff_run(&options, &helper);

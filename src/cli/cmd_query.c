@@ -20,16 +20,6 @@
 #include "cli/store_writer.h"
 #include "proc/rights.h"
 
-struct query {
-	const struct query_options *options;
-	struct store *store; /* owned */
-};
-
-static void query_fini(struct query *query)
-{
-	store_close(query->store);
-}
-
 static int fail(const struct fpl_err *err)
 {
 	fpl_log(FPL_LOG_ERROR, "%s%s", err->msg, memory_limit_advice(err->code));
@@ -37,7 +27,7 @@ static int fail(const struct fpl_err *err)
 }
 
 /* The lists of what is asked: their writer, and what is said where they are empty. */
-static int answer(struct query *query,
+static int answer(const struct query_options *options,
 		  int (*write)(FILE *to, struct store *store, const struct query_options *options,
 			       struct fpl_err *err))
 {
@@ -49,9 +39,10 @@ static int answer(struct query *query,
 	memory_limit_set(reading.memory);
 	if (rights_drop_all(&err))
 		fpl_log(FPL_LOG_WARN, "%s: all rights are kept", err.msg);
-	code = write(stdout, query->store, query->options, &err);
+	code = write(stdout, options->input.store, options, &err);
 	if (code == -ENODATA) {
-		fpl_log(FPL_LOG_ERROR, "%s: no samples in this time", store_path(query->store));
+		fpl_log(FPL_LOG_ERROR, "%s: no samples in this time",
+			store_path(options->input.store));
 		return CLI_EXIT_NO_SAMPLES;
 	}
 	return code ? fail(&err) : stdout_status();
@@ -68,72 +59,49 @@ static int check(FILE *to, struct store *store, const struct query_options *opti
 	return code;
 }
 
-/* input_source.read of two times: those before come first. */
-static int read_range(void *ctx, size_t idx, struct recording *ret, struct fpl_err *err)
+static int export(struct query_options *options, struct privileged_helper *helper)
 {
-	const struct query *query = ctx;
-	const struct query_options *options = query->options;
-	bool before = options->what == QUERY_DIFF && !idx;
-	size_t nr;
-
-	return store_read(query->store, before ? &options->before : &options->range, ret, &nr, err);
-}
-
-static int export(struct query *query, struct privileged_helper *helper)
-{
-	const struct input_source source = { query, read_range };
-	char *name = query->options->store;
-	struct report_options report = {
-		.source = &source, .files = &name, .nr_files = 1, .output = query->options->output
-	};
+	struct report_options report = { .nr_files = 1, .output = options->output };
 	int status;
 
+	report.source = store_input_one(&options->input, &report.files);
 	reading_options_init(&report.reading);
 	status = report_run(&report, helper);
 	reading_options_fini(&report.reading);
 	return status;
 }
 
-/* Are both times as long? Counts of others do not compare, shares do. */
-static bool is_as_long(const struct query_options *options)
+static int diff(struct query_options *options, struct privileged_helper *helper)
 {
-	double before = (double)(options->before.to_ns - options->before.from_ns);
-	double after = (double)(options->range.to_ns - options->range.from_ns);
-
-	return fabs(before - after) <= 0.01 * after;
-}
-
-static int diff(struct query *query, struct privileged_helper *helper)
-{
-	static char before[] = "before", after[] = "after";
-	const struct input_source source = { query, read_range };
-	char *names[] = { before, after };
-	struct diff_options options = { .source = &source,
-					.files = names,
-					.nr_files = 2,
-					.nr_before = 1,
-					.output = query->options->output,
-					.normalize = !is_as_long(query->options),
-					.limit = { .of_whole = INFINITY, .of_itself = INFINITY } };
+	struct diff_options diff = { .nr_files = 2,
+				     .nr_before = 1,
+				     .output = options->output,
+				     .limit = { .of_whole = INFINITY, .of_itself = INFINITY } };
 	int status;
 
-	if (query->options->limit) {
-		options.has_top = true;
-		options.top = query->options->limit;
+	diff.source = store_input_two(&options->input, &diff.files);
+	diff.normalize = !store_input_is_even(&options->input);
+	if (options->limit) {
+		diff.has_top = true;
+		diff.top = options->limit;
 	}
-	reading_options_init(&options.reading);
-	status = diff_run(&options, helper);
-	reading_options_fini(&options.reading);
+	reading_options_init(&diff.reading);
+	status = diff_run(&diff, helper);
+	reading_options_fini(&diff.reading);
 	return status;
 }
 
 static int import(const struct query_options *options)
 {
 	const struct store_limits unlimited = { 0 };
+	const struct store_writer_options writing = {
+		.folder = options->input.folder,
+		.limits = &unlimited,
+		.labels = options->labels ? options->labels : "",
+	};
 	struct store_writer writer;
 	struct fpl_err err = { 0 };
-	int code = store_writer_start(options->store, &unlimited,
-				      options->labels ? options->labels : "", &writer, &err);
+	int code = store_writer_start(&writing, &writer, &err);
 
 	for (size_t i = 0; !code && i < options->nr_words; i++) {
 		const char *path = options->words[i];
@@ -149,42 +117,42 @@ static int import(const struct query_options *options)
 	return CLI_EXIT_CANNOT_RUN;
 }
 
-static int run(struct query *query, struct privileged_helper *helper)
+static int run(struct query_options *options, struct privileged_helper *helper)
 {
-	const struct query_options *options = query->options;
 	struct fpl_err err = { 0 };
 
 	if (options->what == QUERY_IMPORT)
 		return import(options);
-	if (store_open_to_read(options->store, &query->store, &err))
+	if (store_input_open(&options->input, &err))
 		return fail(&err);
 	switch (options->what) {
 	case QUERY_LIST:
-		return answer(query, query_list);
+		return answer(options, query_list);
 	case QUERY_TOP:
-		return answer(query, query_top);
+		return answer(options, query_top);
 	case QUERY_FIND:
-		return answer(query, query_find);
+		return answer(options, query_find);
+	case QUERY_ANALYZE:
+		return answer(options, query_analyze);
 	case QUERY_CHECK:
-		return answer(query, check);
+		return answer(options, check);
 	case QUERY_DIFF:
-		return diff(query, helper);
+		return diff(options, helper);
 	default:
-		return export(query, helper);
+		return export(options, helper);
 	}
 }
 
 int cmd_query(int argc, char **argv)
 {
 	CLEANUP(query_options_fini) struct query_options options = { 0 };
-	CLEANUP(query_fini) struct query query = { .options = &options };
 	struct privileged_helper helper = HELPER_NONE;
 	int status;
 
 	if (query_options_parse(argc, argv, &options))
 		return CLI_EXIT_USAGE;
 	output_options_set_log(&options.output);
-	status = run(&query, &helper);
+	status = run(&options, &helper);
 	helper_fini(&helper);
 	return status;
 }

@@ -65,7 +65,7 @@ static const struct argp_option options_list[] = {
 /* Files behind the first `--' belong to the other side. */
 static int add_file(struct diff_options *options, char *path, struct argp_state *state)
 {
-	options->files[options->nr_files++] = path;
+	options->words[options->nr_files++] = path;
 	if (!options->parting || state->next <= options->parting)
 		options->nr_before = options->nr_files;
 	return 0;
@@ -75,6 +75,10 @@ static void check_files(struct diff_options *options, struct argp_state *state)
 {
 	size_t nr = options->nr_files;
 
+	if (options->store.folder && nr)
+		refuse(state, "--store: not with recordings in files");
+	if (options->store.folder)
+		return;
 	/* two files need nothing that parts them */
 	if (!options->parting && nr == 2)
 		options->nr_before = 1;
@@ -113,6 +117,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		state->child_inputs[0] = &options->reading;
 		state->child_inputs[1] = &options->output;
 		state->child_inputs[2] = &options->output.picture;
+		state->child_inputs[3] = &options->store;
 		return 0;
 	case ARGP_KEY_ARG:
 		return add_file(options, arg, state);
@@ -166,22 +171,26 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp_child children[] = {
-	{ .argp = &reading_argp }, { .argp = &shown_argp }, { .argp = &picture_argp }, { 0 }
-};
+static const struct argp_child children[] = { { .argp = &reading_argp },
+					      { .argp = &shown_argp },
+					      { .argp = &picture_argp },
+					      { .argp = &store_inputs_argp },
+					      { 0 } };
 
 const struct argp diff_argp = {
 	.options = options_list,
 	.parser = parse_option,
 	.children = children,
-	.args_doc = "BEFORE... -- AFTER...",
+	.args_doc =
+		"BEFORE... -- AFTER...\n--store DIR [--from TIME] [--to TIME] [--before FROM..TO]",
 	.doc = "Compare the recordings BEFORE with those AFTER: which functions and stacks take more time or less, and whether that is more than chance. Several recordings of a side show how much runs differ. They are read as by `fpless report'.\vWithout -f and -o the changes are printed, those that are more than noise first.\n\n"
 	       "Exit status: 0 ok, 1 usage, or sides that count different things, 2 a file could not be read, 3 no samples, 6 an output could not be written, 7 something grew by as much as --fail-on says.",
 };
 
 void diff_options_fini(struct diff_options *options)
 {
-	free(options->files);
+	free(options->words);
+	store_input_fini(&options->store);
 	reading_options_fini(&options->reading);
 	output_options_fini(&options->output);
 }
@@ -209,9 +218,11 @@ int diff_options_parse(int argc, char **argv, struct diff_options *ret)
 	*ret = (struct diff_options){ .output.formats = list,
 				      .limit = { .of_whole = INFINITY, .of_itself = INFINITY } };
 	reading_options_init(&ret->reading);
-	ret->files = calloc((size_t)argc + 1, sizeof(*ret->files));
-	if (!ret->files)
+	store_input_init(&ret->store, false);
+	ret->words = calloc((size_t)argc + 1, sizeof(*ret->words));
+	if (!ret->words)
 		return -ENOMEM;
+	ret->files = ret->words;
 	ret->parting = take_parting(&argc, argv);
 	return argp_parse(&diff_argp, argc, argv, ARGP_IN_ORDER, NULL, ret) ? -EINVAL : 0;
 }

@@ -9,13 +9,15 @@
 #include "cli/output_options.h"
 #include "diff/headline.h"
 #include "cli/reading_options.h"
+#include "cli/store_input.h"
 
 struct input_source;
 struct privileged_helper;
 
 struct diff_options {
-	char **files;		    /* owned [nr_files], each borrowed from argv; "-" is stdin */
+	char **files;		    /* borrowed [nr_files], from words or a source; "-" is stdin */
 	size_t nr_files, nr_before; /* those before come first */
+	struct store_input store;
 	/* Borrowed: the recordings come from it, and files are their names; NULL: they are files */
 	const struct input_source *source;
 	struct reading_options reading;
@@ -26,7 +28,8 @@ struct diff_options {
 	size_t top;
 
 	/* private */
-	int parting; /* index in argv behind which files are of the other side; 0: none */
+	char **words; /* owned: files that are given, each borrowed from argv */
+	int parting;  /* index in argv behind which files are of the other side; 0: none */
 };
 
 void diff_options_fini(struct diff_options *options);

@@ -10,13 +10,13 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "base/vector.h"
+#include "cli/hottest.h"
 #include "cli/time_point.h"
 #include "recording/must_add.h"
-#include "view/function_tally.h"
 #include "view/json.h"
 #include "view/share.h"
 
-enum { TOP_LIMIT = 20, FIND_LIMIT = 10 };
+enum { TOP_LIMIT = 20, FIND_LIMIT = 10, ANALYZE_LIMIT = 10 };
 
 /* The longest window there is, and what clocks may differ by. */
 #define WINDOW_MAX_NS (2 * 3600 * NS_PER_S)
@@ -90,7 +90,7 @@ int query_list(FILE *to, struct store *store, const struct query_options *option
 {
 	CLEANUP(windows_fini) struct windows_of_list windows = { 0 };
 	struct json json = { .to = to };
-	int code = store_list(store, &options->range, take_window, &windows, err);
+	int code = store_list(store, &options->input.range, take_window, &windows, err);
 	size_t first = 0;
 
 	if (code)
@@ -122,43 +122,6 @@ int query_list(FILE *to, struct store *store, const struct query_options *option
 	return windows.list.nr ? 0 : -ENODATA;
 }
 
-/* The hottest functions of a recording. */
-struct hottest {
-	struct measure measure;
-	struct frame_texts texts;
-	struct function_index index;
-	struct function_tallies tallies;
-	uint32_t *list; /* owned [nr] */
-	size_t nr;
-	uint64_t sum;
-};
-
-static void hottest_init(const struct recording *recording, size_t max, struct hottest *ret)
-{
-	const struct frame_text_options options = { .symbols_only = false };
-
-	frame_texts_init(recording, &options, &ret->texts);
-	measure_init(recording, &ret->measure);
-	function_index_init(&ret->texts, &ret->index);
-	function_tallies_init(&ret->index, &ret->measure, &ret->tallies);
-	ret->list = must_calloc(max, sizeof(*ret->list));
-	ret->nr = function_tallies_hottest(&ret->tallies, ret->list, max);
-	ret->sum = measure_sum(recording);
-}
-
-static void hottest_fini(struct hottest *hottest)
-{
-	free(hottest->list);
-	function_tallies_fini(&hottest->tallies);
-	function_index_fini(&hottest->index);
-	frame_texts_fini(&hottest->texts);
-}
-
-static const char *name_of(const struct hottest *hottest, uint32_t function)
-{
-	return strings_text(&hottest->texts.strings, hottest->index.functions.list[function].text);
-}
-
 static void write_hottest(FILE *to, const struct hottest *hottest)
 {
 	char buf[128], place[128];
@@ -171,7 +134,7 @@ static void write_hottest(FILE *to, const struct hottest *hottest)
 		text_escape(place, sizeof(place),
 			    function_index_place(&hottest->index, function, buf, sizeof(buf)), "");
 		fprintf(to, "%6.1f%% %6.1f%%  %s  (%s)\n", share_percent(tally->self, hottest->sum),
-			share_percent(tally->total, hottest->sum), name_of(hottest, function),
+			share_percent(tally->total, hottest->sum), hottest_name(hottest, function),
 			place);
 	}
 }
@@ -186,7 +149,7 @@ static void json_hottest(struct json *json, const struct hottest *hottest)
 		char buf[128];
 
 		json_open(json, NULL, '{');
-		json_string(json, "function", name_of(hottest, function));
+		json_string(json, "function", hottest_name(hottest, function));
 		json_string(json, "object",
 			    function_index_place(&hottest->index, function, buf, sizeof(buf)));
 		json_number(json, "self", hottest->tallies.list[function].self);
@@ -194,6 +157,13 @@ static void json_hottest(struct json *json, const struct hottest *hottest)
 		json_close(json, '}');
 	}
 	json_close(json, ']');
+}
+
+static size_t limit_of(const struct query_options *options)
+{
+	if (options->limit)
+		return options->limit;
+	return options->what == QUERY_ANALYZE ? ANALYZE_LIMIT : TOP_LIMIT;
 }
 
 /* Write the hottest functions of @range, below @window where it is given. */
@@ -212,20 +182,24 @@ static int write_range(FILE *to, struct store *store, const struct store_range *
 	code = store_read(store, range, &recording, &nr, err);
 	if (code || !recording.nr_stacks)
 		return code ? code : -ENODATA;
-	hottest_init(&recording, options->limit ? options->limit : TOP_LIMIT, &hottest);
+	hottest_init(&recording, limit_of(options), &hottest);
 	if (options->json) {
 		json_open(&json, NULL, '{');
 		if (window)
 			json_window(&json, window);
 		json_number(&json, "windows", nr);
 		json_hottest(&json, &hottest);
+		json_number(&json, "stacks", recording.nr_stacks);
 		json_close(&json, '}');
 		fputc('\n', to);
 		return 0;
 	}
-	fprintf(to, "%s in %zu window%s, %.1f s\n\n",
+	fprintf(to, "%s in %zu window%s, %.1f s",
 		measure_reported(&hottest.measure, hottest.sum, said, sizeof(said)), nr,
 		nr == 1 ? "" : "s", (double)recording.duration_ns / (double)NS_PER_S);
+	if (options->what == QUERY_ANALYZE)
+		fprintf(to, ", %zu stacks", (size_t)recording.nr_stacks);
+	fputs("\n\n", to);
 	write_hottest(to, &hottest);
 	return 0;
 }
@@ -233,7 +207,7 @@ static int write_range(FILE *to, struct store *store, const struct store_range *
 int query_top(FILE *to, struct store *store, const struct query_options *options,
 	      struct fpl_err *err)
 {
-	return write_range(to, store, &options->range, NULL, options, err);
+	return write_range(to, store, &options->input.range, NULL, options, err);
 }
 
 /* The window that holds @time_ns, or else the last one before it. */
@@ -241,7 +215,7 @@ static int find_time(FILE *to, struct store *store, uint64_t time_ns,
 		     const struct query_options *options, struct fpl_err *err)
 {
 	CLEANUP(windows_fini) struct windows_of_list windows = { 0 };
-	struct store_range range = options->range;
+	struct store_range range = options->input.range;
 	const struct store_window *window;
 	int code;
 
@@ -301,7 +275,8 @@ static int find_function(FILE *to, struct store *store, const struct query_optio
 	CLEANUP(windows_fini) struct windows_of_list windows = { 0 };
 	struct json json = { .to = to };
 	size_t limit = options->limit ? options->limit : FIND_LIMIT, nr;
-	int code = store_find(store, &options->range, options->words[0], take_found, &windows, err);
+	int code = store_find(store, &options->input.range, options->words[0], take_found, &windows,
+			      err);
 
 	if (code)
 		return code;
@@ -331,7 +306,18 @@ int query_find(FILE *to, struct store *store, const struct query_options *option
 {
 	uint64_t time_ns;
 
-	if (time_point_parse(options->words[0], options->now_ns, &time_ns))
+	if (time_point_parse(options->words[0], options->input.now_ns, &time_ns))
 		return find_time(to, store, time_ns, options, err);
 	return find_function(to, store, options, err);
+}
+
+int query_analyze(FILE *to, struct store *store, const struct query_options *options,
+		  struct fpl_err *err)
+{
+	uint64_t time_ns = options->input.now_ns;
+
+	if (options->nr_words &&
+	    !time_point_parse(options->words[0], options->input.now_ns, &time_ns))
+		return fpl_fail(err, -EINVAL, "analyze %s: expected a time", options->words[0]);
+	return find_time(to, store, time_ns, options, err);
 }

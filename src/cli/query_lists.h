@@ -20,6 +20,11 @@ FPL_MUST_CHECK int query_list(FILE *to, struct store *store, const struct query_
 FPL_MUST_CHECK int query_find(FILE *to, struct store *store, const struct query_options *options,
 			      struct fpl_err *err);
 
+/* Write the hottest functions of one window: that of the time in the first word, or the last one.
+ * Errors: as query_find(); -EINVAL the word is no time. */
+FPL_MUST_CHECK int query_analyze(FILE *to, struct store *store, const struct query_options *options,
+				 struct fpl_err *err);
+
 /* Write the hottest functions of the range. Errors: those of store_read(); -ENODATA there are no
  * samples, which is not described. */
 FPL_MUST_CHECK int query_top(FILE *to, struct store *store, const struct query_options *options,

@@ -7,18 +7,13 @@
 #include <stdint.h>
 
 #include "cli/output_options.h"
-#include "store/store.h"
-
-#define STORE_USUAL_PATH "/var/lib/fpless" /* of a run as root */
-
-/* The folder of a store where none is given: root's, or of a user $XDG_STATE_HOME/fpless; to be
- * freed. */
-char *store_usual_path(void);
+#include "cli/store_input.h"
 
 enum query_what {
 	QUERY_LIST,
 	QUERY_TOP,
 	QUERY_FIND,
+	QUERY_ANALYZE,
 	QUERY_DIFF,
 	QUERY_EXPORT,
 	QUERY_FLAME,
@@ -30,12 +25,8 @@ struct query_options {
 	enum query_what what;
 	char **words; /* borrowed from argv [nr_words]: behind what is asked */
 	size_t nr_words;
-	char *store; /* owned */
-	uint64_t now_ns;
-	bool has_from;
-	struct store_range range;
-	struct store_range before; /* of QUERY_DIFF; to_ns 0: not given */
-	uint64_t limit;		   /* 0: not given */
+	struct store_input input;
+	uint64_t limit; /* 0: not given */
 	bool json;
 	char *labels; /* owned: "k=v,k=v" */
 	struct output_options output;

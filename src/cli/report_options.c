@@ -43,6 +43,17 @@ static void take_usual_file(struct report_options *options, struct argp_state *s
 	options->nr_files = 1;
 }
 
+static void choose_files(struct report_options *options, struct argp_state *state)
+{
+	if (options->store.folder && options->nr_files)
+		argp_failure(state, CLI_EXIT_USAGE, 0, "--store: not with FILE");
+	if (options->store.folder)
+		return;
+	if (!options->nr_files)
+		take_usual_file(options, state);
+	reading_options_check_files(options->files, options->nr_files, state);
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct report_options *options = state->input;
@@ -53,15 +64,14 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		state->child_inputs[0] = &options->reading;
 		state->child_inputs[1] = &options->output;
 		state->child_inputs[2] = &options->code;
+		state->child_inputs[3] = &options->store;
 		return 0;
 	case ARGP_KEY_ARGS:
 		options->files = state->argv + state->next;
 		options->nr_files = (size_t)(state->argc - state->next);
 		return 0;
 	case ARGP_KEY_END:
-		if (!options->nr_files)
-			take_usual_file(options, state);
-		reading_options_check_files(options->files, options->nr_files, state);
+		choose_files(options, state);
 		output_options_check(&options->output, state);
 		page_code_check(options->code, &options->output, state);
 		return 0;
@@ -77,9 +87,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp_child children[] = {
-	{ .argp = &reading_argp }, { .argp = &output_argp }, { .argp = &page_code_argp }, { 0 }
-};
+static const struct argp_child children[] = { { .argp = &reading_argp },
+					      { .argp = &output_argp },
+					      { .argp = &page_code_argp },
+					      { .argp = &store_input_argp },
+					      { 0 } };
 
 const struct argp report_argp = {
 	.options = options_list,
@@ -104,6 +116,7 @@ const struct argp script_argp = {
 
 void report_options_fini(struct report_options *options)
 {
+	store_input_fini(&options->store);
 	reading_options_fini(&options->reading);
 	output_options_fini(&options->output);
 }
@@ -113,5 +126,6 @@ int report_options_parse(int argc, char **argv, const struct argp *argp, const c
 {
 	*ret = (struct report_options){ .output.usual_format = usual_format };
 	reading_options_init(&ret->reading);
+	store_input_init(&ret->store, false);
 	return argp_parse(argp, argc, argv, 0, NULL, ret) ? -EINVAL : 0;
 }

@@ -7,6 +7,7 @@
 
 #include "cli/output_options.h"
 #include "cli/reading_options.h"
+#include "cli/store_input.h"
 
 /* fpless record writes it, and it is read where no FILE is given. */
 #define REPORT_USUAL_PATH "fpless.jsonl.gz"
@@ -22,6 +23,7 @@ struct report_options {
 	size_t nr_files;
 	char *usual_file; /* borrowed: files[0] where none was given */
 	struct reading_options reading;
+	struct store_input store;
 	/* Borrowed: the recordings come from it, and files are their names; NULL: they are files */
 	const struct input_source *source;
 	bool missing;

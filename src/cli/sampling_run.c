@@ -351,7 +351,7 @@ static int judge_windows(const struct windows_sums *sums, const struct sampling_
 		return CLI_EXIT_OUTPUT;
 	if (lost_too_many(options, sums->lost, sums->passed))
 		return CLI_EXIT_STRICT;
-	if (!sums->shown && !options->window.take) {
+	if (!sums->shown && !options->window.keeper) {
 		say_nothing_shown(profile, options);
 		return CLI_EXIT_NO_SAMPLES;
 	}
@@ -366,6 +366,7 @@ static void cleanup_windows(struct windows **windows)
 /* A run that is cut: its windows are written while it goes on. */
 static int run_windows(const struct sampling_options *options, struct engine_options *engine)
 {
+	const struct window_keeper *keeper = options->window.keeper;
 	CLEANUP(cleanup_windows) struct windows *windows = NULL;
 	CLEANUP(profile_fini) struct profile profile = { 0 };
 	struct windows_sums sums;
@@ -379,9 +380,15 @@ static int run_windows(const struct sampling_options *options, struct engine_opt
 		return CLI_EXIT_OUTPUT;
 	}
 	event_options_to_engine(&options->events, engine);
+	if (keeper) {
+		engine->began = keeper->began;
+		engine->began_ctx = keeper->ctx;
+	}
 	code = windows_listen(windows, engine->parser, engine->cache, &engine->listener, &err);
 	if (!code)
 		code = engine_run(engine, &profile, &err);
+	if (keeper)
+		keeper->ending(keeper->ctx);
 	windows_finish(windows, &sums);
 	if (code) {
 		fpl_log(FPL_LOG_ERROR, "%s", err.msg);

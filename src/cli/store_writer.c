@@ -9,13 +9,16 @@
 #include <sys/capability.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/io.h"
 #include "base/log.h"
+#include "base/output_file.h"
 #include "base/served.h"
 #include "base/wire.h"
 #include "format/formats.h"
@@ -30,13 +33,15 @@ enum {
 	READ_BYTES = 512 << 20, /* of a recording */
 };
 
-/* A file comes beside it. */
+/* A file comes beside it: a recording, or the text of the metrics. */
 struct request {
-	char name[NAME_MAX_BYTES];
+	char name[NAME_MAX_BYTES]; /* of the recording, for messages */
+	bool is_metrics;
 };
 
 struct answer {
 	int32_t code;
+	uint64_t store_bytes;
 	struct fpl_err err;
 };
 
@@ -76,8 +81,37 @@ static int insert(struct store *store, const char *labels, const char *name, int
 	return code;
 }
 
+/* Put the text in @fd in place of @path. */
+static int replace_metrics(const char *path, int fd, struct fpl_err *err)
+{
+	struct output_file file = { 0 };
+	char text[4096];
+	ssize_t nr = 0;
+	int code = output_file_open(path, &file, err);
+
+	while (!code && (nr = io_read(fd, text, sizeof(text))) > 0)
+		fwrite(text, 1, (size_t)nr, file.stream);
+	if (!code && nr < 0)
+		code = fpl_fail(err, (int)nr, "%s: %s", path, strerror((int)-nr));
+	/* whoever collects it is another user */
+	if (!code && fchmod(fileno(file.stream), 0644) < 0)
+		code = fpl_fail(err, -errno, "%s: %s", path, strerror(errno));
+	if (!code)
+		code = output_file_commit(&file, err);
+	output_file_abort(&file);
+	return code;
+}
+
+static int handle(struct store *store, const struct store_writer_options *options,
+		  const struct request *request, int fd, struct fpl_err *err)
+{
+	if (!request->is_metrics)
+		return insert(store, options->labels, request->name, fd, err);
+	return options->metrics ? replace_metrics(options->metrics, fd, err) : 0;
+}
+
 /* Take recordings until the other side closes. */
-static void serve(struct store *store, const char *labels, int sock)
+static void serve(struct store *store, const struct store_writer_options *options, int sock)
 {
 	struct answer answer = { 0 };
 
@@ -89,7 +123,8 @@ static void serve(struct store *store, const char *labels, int sock)
 		if (wire_recv_fds(sock, &request, sizeof(request), fds))
 			return;
 		request.name[sizeof(request.name) - 1] = '\0';
-		answer.code = insert(store, labels, request.name, fds[0], &answer.err);
+		answer.code = handle(store, options, &request, fds[0], &answer.err);
+		answer.store_bytes = store_bytes(store);
 		for (size_t i = 0; i < WIRE_FDS_MAX; i++)
 			if (fds[i] >= 0)
 				close(fds[i]);
@@ -112,19 +147,19 @@ static void ignore_ends(void)
 		sigaction(ends[i], &action, NULL);
 }
 
-static void run(const char *folder, const struct store_limits *limits, const char *labels, int sock)
+static void run(const struct store_writer_options *options, int sock)
 {
 	CLEANUP(cleanup_store) struct store *store = NULL;
 	struct answer answer = { 0 };
 	struct fpl_err ignored;
 
 	ignore_ends();
-	answer.code = store_open_to_write(folder, limits, &store, &answer.err);
+	answer.code = store_open_to_write(options->folder, options->limits, &store, &answer.err);
 	if (!answer.code && rights_drop_all(&ignored))
 		fpl_log(FPL_LOG_WARN, "%s: the writer of the store keeps all rights", ignored.msg);
 	if (wire_send(sock, &answer, sizeof(answer)) || answer.code)
 		return;
-	serve(store, labels, sock);
+	serve(store, options, sock);
 }
 
 static int take_answer(struct store_writer *writer, struct fpl_err *err)
@@ -134,6 +169,7 @@ static int take_answer(struct store_writer *writer, struct fpl_err *err)
 	if (wire_recv(writer->socket, &answer, sizeof(answer)))
 		return fpl_fail(err, -EPIPE, "the writer of the store has ended");
 	answer.err.msg[sizeof(answer.err.msg) - 1] = '\0';
+	writer->store_bytes = answer.store_bytes;
 	if (answer.code)
 		return fpl_fail(err, answer.code, "%s", answer.err.msg);
 	if (answer.err.msg[0])
@@ -141,8 +177,8 @@ static int take_answer(struct store_writer *writer, struct fpl_err *err)
 	return 0;
 }
 
-int store_writer_start(const char *folder, const struct store_limits *limits, const char *labels,
-		       struct store_writer *ret, struct fpl_err *err)
+int store_writer_start(const struct store_writer_options *options, struct store_writer *ret,
+		       struct fpl_err *err)
 {
 	int ends[2], code;
 
@@ -158,12 +194,20 @@ int store_writer_start(const char *folder, const struct store_limits *limits, co
 	}
 	if (!ret->pid) {
 		served_begin(ends[1], "fpless-store");
-		run(folder, limits, labels, STDIN_FILENO);
+		run(options, STDIN_FILENO);
 		_exit(0);
 	}
 	close(ends[1]);
 	ret->socket = ends[0];
 	return take_answer(ret, err);
+}
+
+static int ask(struct store_writer *writer, const struct request *request, int fd,
+	       struct fpl_err *err)
+{
+	if (wire_send_fds(writer->socket, request, sizeof(*request), &fd, 1))
+		return fpl_fail(err, -EPIPE, "the writer of the store has ended");
+	return take_answer(writer, err);
 }
 
 int store_writer_put_file(struct store_writer *writer, const char *name, int fd,
@@ -172,9 +216,19 @@ int store_writer_put_file(struct store_writer *writer, const char *name, int fd,
 	struct request request = { 0 };
 
 	snprintf(request.name, sizeof(request.name), "%s", name);
-	if (wire_send_fds(writer->socket, &request, sizeof(request), &fd, 1))
-		return fpl_fail(err, -EPIPE, "the writer of the store has ended");
-	return take_answer(writer, err);
+	return ask(writer, &request, fd, err);
+}
+
+int store_writer_put_metrics(struct store_writer *writer, const char *text, struct fpl_err *err)
+{
+	const struct request request = { .is_metrics = true };
+	AUTO_FD int fd = memfd_create("metrics", MFD_CLOEXEC);
+	int code = fd < 0 ? -errno : io_write(fd, text, strlen(text));
+
+	if (!code && lseek(fd, 0, SEEK_SET))
+		code = -errno;
+	return code ? fpl_fail(err, code, "a file of memory: %s", strerror(-code))
+		    : ask(writer, &request, fd, err);
 }
 
 int store_writer_put(struct store_writer *writer, const struct recording *recording,

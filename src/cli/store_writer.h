@@ -14,20 +14,27 @@
 #include "recording/recording.h"
 #include "store/store.h"
 
+struct store_writer_options {
+	const char *folder; /* of the store */
+	const struct store_limits *limits;
+	const char *labels;  /* as of store_insert() */
+	const char *metrics; /* the file of store_writer_put_metrics(); NULL: none */
+};
+
 struct store_writer {
 	int socket; /* owned; -1: not started */
 	pid_t pid;
+	uint64_t store_bytes; /* as of the last answer */
 };
 
 #define STORE_WRITER_NONE ((struct store_writer){ .socket = -1 })
 
 /*
- * Start it for the store in @folder; @labels as of store_insert(). To be called while the process
- * has one thread. Errors: those of store_open_to_write(), fork(2), socketpair(2).
+ * Start it. To be called while the process has one thread. Errors: those of store_open_to_write(),
+ * fork(2), socketpair(2).
  */
-FPL_MUST_CHECK int store_writer_start(const char *folder, const struct store_limits *limits,
-				      const char *labels, struct store_writer *ret,
-				      struct fpl_err *err);
+FPL_MUST_CHECK int store_writer_start(const struct store_writer_options *options,
+				      struct store_writer *ret, struct fpl_err *err);
 
 /*
  * Have it put in the recording that is in the file @fd, which is read from its beginning; @name is
@@ -40,6 +47,13 @@ FPL_MUST_CHECK int store_writer_put_file(struct store_writer *writer, const char
 /* The same of @recording. */
 FPL_MUST_CHECK int store_writer_put(struct store_writer *writer, const struct recording *recording,
 				    struct fpl_err *err);
+
+/*
+ * Have it put @text in place of the file of metrics, whole, readable for all users. Waits for that.
+ * Errors: those of output_file_open() and output_file_commit(); -EPIPE it has ended.
+ */
+FPL_MUST_CHECK int store_writer_put_metrics(struct store_writer *writer, const char *text,
+					    struct fpl_err *err);
 
 /* All is put in: wait until it has closed the store. Safe on STORE_WRITER_NONE, and twice. */
 void store_writer_end(struct store_writer *writer);

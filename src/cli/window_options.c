@@ -66,7 +66,7 @@ void window_options_check(const struct window_options *options, const struct out
 		return;
 	if (output->folded_stdout || output->open || output->own_stdout)
 		refuse(state, "--window: not with -f, --open and --stream");
-	if (!output->nr && !output->stats_path && !options->take)
+	if (!output->nr && !output->stats_path && !options->keeper)
 		refuse(state, "--window: needs -o: -o 'x-%%t.pb.gz'");
 	for (size_t i = 0; i < output->nr; i++)
 		check_path("-o", output->list[i].path, state);

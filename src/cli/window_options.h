@@ -6,18 +6,29 @@
 #include <stdint.h>
 
 struct output_options;
+struct profile;
 struct recording;
 
 #define WINDOW_LEAST_MS 50u
 
+/* Its functions get @ctx. */
+struct window_keeper {
+	/* Sampling has begun; by the thread of the run. */
+	void (*began)(void *ctx);
+	/* Take a window, by the thread that writes them: @recording is made from @profile. Returns
+	 * 0 or an error, which was reported. */
+	int (*take)(void *ctx, const struct profile *profile, const struct recording *recording);
+	/* Sampling is over, and windows still come; by the thread of the run. */
+	void (*ending)(void *ctx);
+	void *ctx;
+};
+
 struct window_options {
 	uint64_t length_ms; /* 0: the run is not cut */
 	uint64_t every_ms;  /* from one beginning to the next */
-	/* Takes each window, for a verb that keeps them itself: each is handed to it, by the thread
-	 * that writes them. Outputs are allowed, and not needed. Returns 0 or an error, which was
-	 * reported. NULL: none does. */
-	int (*take)(void *ctx, const struct recording *recording);
-	void *take_ctx;
+	/* Borrowed: the verb that keeps the windows itself. Outputs are allowed then, and not
+	 * needed. NULL: none does. */
+	const struct window_keeper *keeper;
 };
 
 /* Its input is a struct window_options, zero at first. An invalid option ends the process. */

@@ -126,6 +126,7 @@ static void keep_names(struct windows *windows)
 static void write_named(struct windows *windows, struct names *names, struct profile *profile)
 {
 	const struct sampling_options *options = windows->options;
+	const struct window_keeper *keeper = options->window.keeper;
 	CLEANUP(recording_fini) struct recording recording = { 0 }, kept = { 0 };
 	CLEANUP(sinks_fini) struct sinks sinks = { 0 };
 	const struct recording *wanted = &recording;
@@ -149,9 +150,9 @@ static void write_named(struct windows *windows, struct names *names, struct pro
 	nr_failed = open_sinks(windows, profile->start_unix_ns, &sinks);
 	nr_failed += sinks_write(&sinks, wanted, &format, &shown) != 0;
 	nr_failed += sinks_write_stats(&sinks, wanted, shown) != 0;
-	if (options->window.take) {
+	if (keeper) {
 		shown = recording_shown(wanted);
-		nr_failed += options->window.take(options->window.take_ctx, wanted) != 0;
+		nr_failed += keeper->take(keeper->ctx, profile, wanted) != 0;
 	}
 	tally_count(profile, &tally);
 	windows->sums.nr_failed += nr_failed > 0;

@@ -40,6 +40,8 @@
  */
 #define DRAIN_PAUSE_NS	    (2 * NS_PER_MS)
 #define DRAIN_PAUSE_MOST_NS (8 * NS_PER_MS)
+/* The same between windows, when no sample waits for a mapping. */
+#define DRAIN_PAUSE_NO_WINDOW_NS (50 * NS_PER_MS)
 /* Records of one drain from which on the next is not put off. */
 #define DRAIN_MANY 256u
 /* Longest time between two drains: 1/4 of the ring is 10,000 stacks. */
@@ -211,6 +213,8 @@ static int enable(struct engine *engine, struct fpl_err *err)
 	listening_begin(&engine->listening, engine->enabled_ns, engine->window->start_ns,
 			engine->window->start_unix_ns);
 	overhead_begin(&engine->overhead, engine->enabled_ns);
+	if (!code && engine->options->began)
+		engine->options->began(engine->options->began_ctx);
 	return code;
 }
 
@@ -267,6 +271,8 @@ static uint64_t drain_pause_ns(const struct engine *engine, uint32_t nr_records)
 				    ? source->period / (nr_cpus ? nr_cpus : 1)
 				    : 0; /* unknown: events may come in bursts */
 
+	if (engine->is_paused)
+		return DRAIN_PAUSE_NO_WINDOW_NS;
 	if (pause_ns < DRAIN_PAUSE_NS || nr_records >= DRAIN_MANY)
 		pause_ns = DRAIN_PAUSE_NS;
 	/* only records of unprofiled processes woke us */
@@ -364,6 +370,7 @@ static int loop(struct engine *engine, struct fpl_err *err)
 		const struct round round = round_begin();
 		uint64_t now = round.time_ns, end = UINT64_MAX;
 		uint32_t seq = engine->collect.seq;
+		bool was_paused = engine->is_paused;
 
 		if (!engine->enabled_ns && now >= enable_at) {
 			int code = enable(engine, err);
@@ -382,6 +389,9 @@ static int loop(struct engine *engine, struct fpl_err *err)
 				return code;
 			end = next_stop_ns(engine, end);
 		}
+		/* the first samples of a window meet what is new */
+		if (was_paused && !engine->is_paused)
+			next = (struct next_drain){ 0 };
 		await(engine, &next, engine->enabled_ns ? end : enable_at);
 
 		bool drained = engine_drain(engine, false);

@@ -166,6 +166,9 @@ struct engine_options {
 	 * is not cut. */
 	uint64_t window_ms, every_ms;
 	uint64_t delay_ms; /* from the start of the targets to the first sample */
+	/* Sampling has begun; in the thread of the run. NULL: not wanted. */
+	void (*began)(void *ctx);
+	void *began_ctx;
 	bool user, kernel; /* which stacks; both false counts as both */
 	bool idle;	   /* show pid 0 */
 	unsigned by;	   /* PROFILE_BY_*: what stacks are told apart by; 0: the task's name */

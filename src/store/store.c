@@ -29,6 +29,20 @@ const char *store_path(const struct store *store)
 	return store->path;
 }
 
+static uint64_t file_bytes(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) ? 0 : (uint64_t)st.st_size;
+}
+
+uint64_t store_bytes(const struct store *store)
+{
+	AUTO_FREE char *wal = must_asprintf("%s-wal", store->path);
+
+	return file_bytes(store->path) + file_bytes(wal);
+}
+
 int store_damaged(const struct store *store, const char *what, struct fpl_err *err)
 {
 	return fpl_fail(err, -EBADMSG, "%s: damaged: %s is not as it was written", store->path,

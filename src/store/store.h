@@ -28,6 +28,7 @@ struct store;
 
 struct store_limits {
 	uint64_t bytes;	  /* of the file; 0: no limit */
+	uint64_t reserve; /* bytes to leave free on the disk: below that the file grows no more */
 	uint64_t keep_ns; /* older windows go; 0: none does */
 	/* Windows that ended so long ago become one with those of the same STORE_ROLL_NS; 0: never.
 	 */
@@ -75,6 +76,9 @@ FPL_MUST_CHECK int store_open_to_read(const char *folder, struct store **ret, st
 
 /* NULL is allowed. */
 void store_close(struct store *store);
+
+/* Bytes of the file and its log; 0 where it is not to be found. */
+uint64_t store_bytes(const struct store *store);
 
 /* The file, for messages. */
 const char *store_path(const struct store *store);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Windows go or become one as time goes by, in short steps. */
 #include <errno.h>
+#include <sys/statvfs.h>
 
 #include "base/cleanup.h"
 #include "store/store_state.h"
@@ -60,11 +61,29 @@ static int fill_of(struct store *store, struct fill *ret, struct fpl_err *err)
 	return code;
 }
 
+/* Has the disk less room than it is to keep? False where it does not say. */
+static bool is_disk_low(const struct store *store)
+{
+	struct statvfs disk;
+
+	return store->limits.reserve && !fstatvfs(store->folder_fd, &disk) &&
+	       disk.f_bavail * (uint64_t)disk.f_frsize < store->limits.reserve;
+}
+
+/*
+ * Is there too little room for windows to come: within the limit, or, on a disk that is low, in the
+ * file as it is? There the oldest windows make room for new ones.
+ */
 static bool is_pressed(const struct store *store, const struct fill *fill)
 {
 	uint64_t bytes = store->limits.bytes;
+	int64_t enough = fill->pages / RESERVE_PARTS;
 
-	return bytes && (uint64_t)(fill->pages - fill->free) * 4096 > bytes - bytes / RESERVE_PARTS;
+	if (bytes && (uint64_t)(fill->pages - fill->free) * 4096 > bytes - bytes / RESERVE_PARTS)
+		return true;
+	if (enough > PAGES_FREE)
+		enough = PAGES_FREE;
+	return fill->free < enough && is_disk_low(store);
 }
 
 /* Windows go, and then the rows that only they had. */

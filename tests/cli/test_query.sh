@@ -14,10 +14,16 @@ expect 0 '' agent --help
 says '^  -F, --frequency'
 
 # Nonsense is refused in one line that names it.
-refused 'expected list, top, find, diff, export, flame, import or check' query
+refused 'expected list, top, find, analyze, diff, export, flame, import or check' query
 refused "'lists': expected list" query lists
 refused 'find: expected a time or a function' query find
 refused "find: 'b': unexpected" query find a b
+refused '--store: not with FILE' report --store s f
+refused '--from: of --store' report --from -2h f
+refused '--to: of --store' diff --to -2h a b
+refused '--before: of --store' diff --before=-2h..-1h a b
+refused '--from x: expected a time' report --store s --from x
+refused '--store: not with recordings in files' diff --store s a b
 refused 'import: expected FILE' query import
 refused '--from x: expected a time' query list --from x
 refused '--before -1h: expected FROM..TO' query diff --before -1h
@@ -25,13 +31,47 @@ refused '--before: of diff' query top --before=-2h..-1h
 refused 'the second is not behind the first' query list --from now --to -1h
 refused '--limit 0: expected' query top --limit 0
 refused 'list: writes to stdout alone' query list -o x.svg
-refused '--json: of list, top, find and diff' query export --json
+refused '--json: of list, top, find, analyze and diff' query export --json
 refused '--label x: expected NAME=VALUE' query import --label x f
 refused '--label: of import' query list --label a=b
 refused '--keep 0d: expected a time' agent --keep 0d
 refused '--max-size 1K: expected a size' agent --max-size 1K
 refused '--label =x: expected NAME=VALUE' agent --label =x
 refused '-a excludes -p' agent -p 1
+
+refused '--reserve x: expected a size' agent --reserve x
+refused '--top 11: expected a number from 0 to 10' agent --metrics m --top 11
+refused '--top: of --metrics' agent --top 3
+
+# Options in a file: what is wrong there is said with its line.
+printf '# a comment = x\n\n\t keep = 7d \nlabel = a=b\nquiet\nmax-size=1K\n' >"$work/conf"
+refused "^fpless agent: $work/conf:6: --max-size 1K: expected a size" agent --config "$work/conf"
+# of those behind it nothing is said to be in the file, and they have the last word
+sed -i 's/1K/1M/' "$work/conf"
+refused '^fpless agent: --keep 0d: expected a time' agent "--config=$work/conf" --keep 0d
+printf 'pid = 1\n' >>"$work/conf"
+refused '^fpless agent: -a excludes -p' agent --config "$work/conf"
+refused '--config f: expected it once, and in full' agent --config "$work/conf" --config f
+refused '--config f: expected it once, and in full' agent --conf f
+refused '/none: No such file' agent --config "$work/none"
+refused ': expected a regular file' agent --config /dev/zero
+bad_line() {
+	# shellcheck disable=SC2059
+	printf "$2" >"$work/conf"
+	refused "$work/conf:$1" agent --config "$work/conf"
+}
+bad_line "1: 'kep': expected the long name of an option: see fpless agent --help" 'kep = 7d'
+bad_line "2: 'config': expected" '\nconfig = x\n'
+bad_line "1: 'from-line': expected" 'from-line = x\n'
+bad_line "1: 'help': expected" 'help\n'
+bad_line "1: '': expected" '= 7d\n'
+bad_line '1: expected keep = TIME' 'keep\n'
+bad_line '1: expected keep = TIME' 'keep =\n'
+bad_line '1: quiet takes no value' 'quiet = yes\n'
+bad_line '1: a control character' 'keep = 7\033d\n'
+bad_line ' expected text, found a NUL' 'keep = 7d\000\n'
+head -c 65537 /dev/zero | tr '\0' '\n' >"$work/conf"
+refused "$work/conf: above 64 KiB" agent --config "$work/conf"
 refused '-o x.svg: with --window its name needs %t' agent -o x.svg
 
 # window BEGAN_S COUNT_OF_A COUNT_OF_B
@@ -68,6 +108,13 @@ says '^2026-11-29 03:12:00 '
 says 'leaf_a'
 expect 0 '' query find 2026-11-29T03:12:50 --store s
 says 'the last one before it ended 20.0 s earlier'
+expect 0 '' query analyze 2026-11-29T03:12:05 --store s
+says '^2026-11-29 03:12:00 +10.0 s +1000 '
+says '^1000 samples in 1 window, 10.0 s, 2 stacks$'
+says '^  60.0%   60.0%  leaf_a  \(x\)$'
+expect 0 '' query analyze --store s --limit 1 --from @1 2026-11-29T03:12:20 --json
+says '"start_unix_ns":1795921940000000000.*"windows":1,"sum":1000,"of":"samples","functions":\[\{"function":"leaf_b",[^}]*\}\],"stacks":2'
+expect 1 'analyze leaf_a: expected a time' query analyze leaf_a --store s
 expect 0 '' query find leaf_a "$@"
 says '^2026-11-29 03:12:00 +10.0 s +600 +60.0% +60.0%$'
 expect 0 '' query find 'main' "$@" --json
@@ -80,6 +127,20 @@ says 'leaf_b'
 says 'real'
 expect 0 '' query diff --store s --from @1795921940 --to @1795921950 --json
 says '"verdict":"noise"'
+# report and diff take a time of a store in place of files
+expect 0 '' query diff -f --store s --from @1795921930 --to @1795921950 --before @1795921920..@1795921930
+cp stdout by_query
+expect 0 '' diff -f --store s --from @1795921930 --to @1795921950 --before @1795921920..@1795921930
+cmp stdout by_query || failed=1
+expect 0 '' diff --store s --from @1795921940 --to @1795921950 --json
+says '"verdict":"noise"'
+expect 0 '' report "$@" -q -f
+says '^a;main;leaf_a 810$'
+expect 0 '' report "$@" --comm '^b$' -q -f
+says '^b;main;leaf_b 2190$'
+expect 3 'no samples in this time' report --store s --from @1 --to @2 -q -f
+expect 2 'no_such' report --store no_such
+expect 2 'no_such' diff --store no_such
 expect 0 '' query export "$@" -q -f
 says '^a;main;leaf_a 810$'
 expect 0 '' query export "$@" -q -o x.pb.gz -o x.svg

@@ -6,6 +6,7 @@ import glob
 import json
 import os
 import signal
+import socket
 import subprocess
 import time
 
@@ -31,7 +32,8 @@ class Agent(RootCase):
     def test_what_is_kept_is_what_was_sampled(self):
         began = time.time()
         done = self.fpless("agent", "--no-cache", "--store", self.path("store"), "--label", "host=a", "--window",
-                           str(LENGTH_S), "-F", "199", "-d", "4", "-o", self.path("w-%t.pb.gz"), "--",
+                           str(LENGTH_S), "-F", "199", "-d", "4", "-o", self.path("w-%t.pb.gz"), "--metrics",
+                           self.path("x.prom"), "--top", "3", "--",
                            fixture("chain"), "100000000")
         self.assertEqual(done.returncode, 0, done.stderr)
         files = sorted(glob.glob(self.path("w-*.pb.gz")))
@@ -53,6 +55,20 @@ class Agent(RootCase):
             self.assertEqual(sampled[key], kept[key], key)
         self.assertEqual(sum(window["samples"] for window in windows), sampled["shown"])
         self.assertEqual(sum(window["complete"] for window in windows), sampled["complete"])
+
+        # and what the metrics say; the file is for a collector of another user
+        with open(self.path("x.prom"), encoding="utf-8") as file:
+            metrics = dict(line.rsplit(" ", 1) for line in file if not line.startswith("#"))
+        self.assertEqual(os.stat(self.path("x.prom")).st_mode & 0o777, 0o644)
+        self.assertEqual(int(metrics["fpless_windows_total"]), len(windows))
+        self.assertEqual(int(metrics['fpless_samples_total{source="cpu-clock"}']), sampled["shown"])
+        for key, name in (("lost", "fpless_lost_total{reason"), ("stop", "fpless_incomplete_total{stop")):
+            self.assertEqual(sum(int(value) for series, value in metrics.items() if series.startswith(name)),
+                             sum(number for reason, number in sampled[key].items() if reason != "outermost"))
+        self.assertEqual(int(metrics["fpless_last_window_samples"]), windows[-1]["samples"])
+        self.assertGreater(int(metrics["fpless_store_bytes"]), 4096)
+        self.assertGreater(float(metrics["fpless_bpf_seconds_total"]), 0)
+        self.assertIn('fpless_top_function_share{function="spin"}', metrics)
 
         # the same functions in each question
         chain = ("--comm", "^chain$")
@@ -81,6 +97,32 @@ class Agent(RootCase):
         self.assertEqual(self.fpless("query", "import", "--store", self.path("copy"), *files).returncode, 0)
         copied = json.loads(self.fpless("query", "list", "--json", "--store", self.path("copy")).stdout)
         self.assertEqual([window["samples"] for window in copied["windows"]], [window["samples"] for window in windows])
+
+    def test_the_service_manager_hears_of_each_window(self):
+        with open(self.path("conf"), "w", encoding="utf-8") as file:
+            file.write(f"store = {self.path('store')}\n# all the time\nwindow = 1\nno-cache\nquiet\n")
+        told = []
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+            manager.bind(self.path("notify"))
+            manager.settimeout(120)
+            env = {**os.environ, "NOTIFY_SOCKET": self.path("notify"), "WATCHDOG_USEC": "5000000"}
+            with subprocess.Popen([FPLESS, "agent", "--config", self.path("conf"), "--", "sh", "-c",
+                                   'test -z "$NOTIFY_SOCKET$WATCHDOG_USEC" && exec sleep 300'], env=env,
+                                  stdin=subprocess.DEVNULL, stderr=subprocess.PIPE) as agent:
+                while sum("WATCHDOG=1" in message for message in told) < 2:
+                    told.append(manager.recv(4096).decode())
+                agent.terminate()
+                while "STOPPING=1" not in told[-1]:
+                    told.append(manager.recv(4096).decode())
+                said = agent.communicate()[1]
+                self.assertEqual(agent.returncode, 0, said)
+        # three windows of a second and a minute are longer than what the manager would wait
+        self.assertEqual(told[0], "WATCHDOG_USEC=63000000")
+        self.assertTrue(told[1].startswith("READY=1\n"), told)
+        fed = [message for message in told if "WATCHDOG=1" in message]
+        self.assertRegex(fed[0], r"STATUS=1 windows kept, 0 not; the last of \d{8}T\d{6}Z has \d+ samples, \d+ more lost")
+        self.assertRegex(fed[1], "STATUS=2 windows kept")
+        self.assertGreaterEqual(len(self.answer("list")["windows"]), 2)
 
     def test_an_agent_that_is_killed_loses_the_open_window_at_most(self):
         command = [FPLESS, "agent", "--no-cache", "--store", self.path("store"), "--window", "0.5", "-q", "-d", "300"]

@@ -43,22 +43,25 @@ class Build(unittest.TestCase):
         tree = os.path.join(FOLDER, "fpless")
         source_copy.copy(SOURCE, tree)
         cls.debian, cls.cpack = source_copy.build(tree, os.cpu_count())
-        cls.deb = next(path for name, path in cls.debian.items() if name.startswith("fpless_"))
-        cls.packed = next(iter(cls.cpack.values()))
+        cls.deb, cls.packed = (next(path for name, path in made.items() if name.startswith("fpless_"))
+                               for made in (cls.debian, cls.cpack))
+        cls.agent, cls.packed_agent = (next(path for name, path in made.items() if name.startswith("fpless-agent_"))
+                                       for made in (cls.debian, cls.cpack))
 
     def test_names(self):
-        """The package, what gdb needs of it, and the same package by cpack."""
+        """The packages, what gdb needs of them, and the same packages by cpack."""
         names = [re.sub("_.*", "", name) for name in self.debian]
-        self.assertEqual(names, ["fpless-dbgsym", "fpless"])
-        self.assertEqual(list(self.cpack), [os.path.basename(self.deb)])
+        self.assertEqual(names, ["fpless-agent", "fpless-dbgsym", "fpless"])
+        self.assertEqual(list(self.cpack), [os.path.basename(deb) for deb in (self.agent, self.deb)])
 
     def test_control(self):
         """Both know the same of themselves."""
-        for field in ("Package", "Version", "Architecture", "Maintainer", "Section", "Priority",
-                      "Suggests", "Description"):
-            value = said("dpkg-deb", "-f", self.deb, field)
-            self.assertTrue(value.strip(), field)
-            self.assertEqual(value, said("dpkg-deb", "-f", self.packed, field), field)
+        fields = ("Package", "Version", "Architecture", "Maintainer", "Section", "Priority", "Description")
+        for one, other, more in ((self.deb, self.packed, "Suggests"), (self.agent, self.packed_agent, "Depends")):
+            for field in (*fields, more):
+                value = said("dpkg-deb", "-f", one, field)
+                self.assertTrue(value.strip(), field)
+                self.assertEqual(value, said("dpkg-deb", "-f", other, field), field)
         for deb in (self.deb, self.packed):
             depends = said("dpkg-deb", "-f", deb, "Depends")
             for library in ("libc6", "libbpf1", "libelf1", "libdw1"):
@@ -81,9 +84,19 @@ class Build(unittest.TestCase):
             section = name.split(".")[1]
             self.assertIn(f"/usr/share/man/man{section}/{name.removesuffix('.scd')}.gz", files)
 
+    def test_agent(self):
+        """The unit and its configuration, in both, and the administrator's changes to it are kept."""
+        files = contents(self.agent)
+        self.assertEqual(files, contents(self.packed_agent))
+        for path in ("/lib/systemd/system/fpless-agent.service", "/etc/fpless/agent.conf"):
+            self.assertEqual(files[path], ("-rw-r--r--", "root/root"))
+            self.assertNotIn(path, contents(self.deb), "a plain fpless has no service")
+        for deb in (self.agent, self.packed_agent):
+            self.assertEqual(said("dpkg-deb", "-I", deb, "conffiles").split(), ["/etc/fpless/agent.conf"])
+
     def test_no_path_of_the_build(self):
         """Neither in the program nor in what gdb reads."""
-        for deb in (*self.debian.values(), self.packed):
+        for deb in (*self.debian.values(), *self.cpack.values()):
             folder = os.path.join(FOLDER, "unpacked")
             said("dpkg-deb", "-x", deb, folder)
             for path, _, names in os.walk(folder):

@@ -2,16 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """usage: test_install.py FOLDER FOLDER_OF_ROOT
 
-The package that test_build.py left in FOLDER, in the fresh Debian of test_root.py: installed by apt, it profiles a perl
-of that Debian to the outermost frame, and is removed without a trace."""
+The packages that test_build.py left in FOLDER, in the fresh Debian of test_root.py: installed by apt, fpless profiles a
+perl of that Debian to the outermost frame, and both are removed without a trace. Installed again, beside systemd, the
+service of fpless-agent keeps windows."""
 
+import errno
 import glob
 import json
 import os
 import shutil
+import subprocess
 import sys
 
 import fresh_root
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from waiting import wait_for  # noqa: E402  pylint: disable=wrong-import-position
 
 # What apt, dpkg, the linker and the tools that make users keep of every installation.
 KEPT = {"/var/lib/dpkg", "/var/lib/apt", "/var/cache/apt", "/var/cache/debconf", "/var/log",
@@ -47,21 +53,117 @@ def profile(root):
     return f"{stats['complete']} of {judged} user stacks complete"
 
 
+# systemd as the first process of a namespace, as a container has it.
+BOOT = """
+root=$1
+shift
+for cgroup; do
+	echo $$ >"$cgroup/cgroup.procs"
+done
+exec unshare --pid --mount --ipc --uts --fork --kill-child sh -ec '
+	mount --make-rprivate /
+	mount --bind "$0" "$0"
+	mount -t proc proc "$0/proc"
+	mount --rbind /sys "$0/sys"
+	mount -t tmpfs -o mode=755 tmpfs "$0/run"
+	mount -t tmpfs -o mode=755 tmpfs "$0/dev"
+	for name in null zero full random urandom tty; do
+		touch "$0/dev/$name"
+		mount --bind "/dev/$name" "$0/dev/$name"
+	done
+	mkdir "$0/dev/shm" "$0/dev/pts"
+	mount -t devpts -o newinstance,ptmxmode=666 devpts "$0/dev/pts"
+	ln -s pts/ptmx "$0/dev/ptmx"
+	exec chroot "$0" env -i container=other PATH=/usr/sbin:/usr/bin /lib/systemd/systemd' "$root"
+"""
+
+
+class Cgroups:
+    """One of its own for systemd in each hierarchy that it uses; they go with all below them."""
+
+    def __enter__(self):
+        tops = ("/sys/fs/cgroup/systemd", "/sys/fs/cgroup/unified", "/sys/fs/cgroup")
+        self.paths = [f"{top}/fpless-systemd-{os.getpid()}" for top in tops if os.path.exists(top + "/cgroup.procs")]
+        for path in self.paths:
+            os.mkdir(path)
+        return self.paths
+
+    def __exit__(self, *_):
+        for path in self.paths:
+            for folder, _, _ in os.walk(path, topdown=False):
+                wait_for("the end of " + folder, lambda at=folder: self.is_removed(at))
+
+    @staticmethod
+    def is_removed(folder):
+        """It is once its processes have gone."""
+        try:
+            os.rmdir(folder)
+            return True
+        except OSError as error:
+            return error.errno == errno.ENOENT
+
+
+def agent(root):
+    """The service, started by systemd: with its user, its rights and its filter of system calls."""
+    with open(root.path + "/etc/fpless/agent.conf", "a", encoding="utf-8") as file:
+        file.write("window = 1\n")
+    with Cgroups() as cgroups, \
+         subprocess.Popen(["sh", "-ec", BOOT, "sh", root.path, *cgroups], stdin=subprocess.DEVNULL) as booted:
+        def first():
+            """The first process of the namespace."""
+            with open(f"/proc/{booted.pid}/task/{booted.pid}/children", encoding="ascii") as file:
+                return file.read().split()
+
+        def inside(*command, status=0):
+            done = subprocess.run(["nsenter", "--target", first()[0], "--pid", "--mount", "--ipc", "--uts", "chroot",
+                                   root.path, *command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                  stdin=subprocess.DEVNULL, check=False, timeout=600)
+            assert status is None or done.returncode == status, (command, done.stdout)
+            return done.stdout
+
+        try:
+            wait_for("systemd", lambda: booted.poll() is not None or
+                     first() and inside("systemctl", "is-system-running", status=None).strip() in ("running", "degraded"))
+            assert booted.poll() is None, "systemd has ended"
+            inside("sh", "-c", "systemctl start fpless-agent || { journalctl --unit fpless-agent --no-pager; exit 1; }")
+            inside("perl", "-e", BUSY)
+            wait_for("windows", lambda: "windows kept, 0 not" in
+                     inside("systemctl", "show", "--property=StatusText", "fpless-agent"))
+            wait_for("window of perl", lambda: "Perl_runops_standard" in
+                     inside("fpless", "query", "top", "--comm", "^perl$", status=None))
+            inside("systemctl", "stop", "fpless-agent")
+            assert "Result=success" in inside("systemctl", "show", "--property=Result", "fpless-agent")
+            said = inside("journalctl", "--unit", "fpless-agent", "--output", "cat")
+            for refusal in ("not permitted", "not implemented", "not kept"):
+                assert refusal not in said, said
+            assert "as it was written" in inside("fpless", "query", "check")
+        finally:
+            booted.kill()
+    return "the service keeps windows"
+
+
 def test(folder, work):
     """Install, use, remove."""
-    deb = glob.glob(os.path.join(folder, "fpless_*.deb"))[0]
+    debs = [glob.glob(os.path.join(folder, name))[0] for name in ("fpless_*.deb", "fpless-agent_*.deb")]
     root = fresh_root.FreshRoot(work, fresh_root.packed_root(sys.argv[2]))
     before = root.files(KEPT)
-    shutil.copy(deb, os.path.join(root.path, "root/fpless.deb"))
-    root.run("apt-get", "-q", "-y", "--no-install-recommends", "install", "/root/fpless.deb")
-    for path in root.run("dpkg", "-L", "fpless").split():
-        assert os.path.lexists(root.path + path), path
+    files = ("/root/fpless.deb", "/root/fpless-agent.deb")
+    for deb, file in zip(debs, files):
+        shutil.copy(deb, root.path + file)
+        root.run("apt-get", "-q", "-y", "--no-install-recommends", "install", file)
+    for name in ("fpless", "fpless-agent"):
+        for path in root.run("dpkg", "-L", name).split():
+            assert os.path.lexists(root.path + path), path
     print(profile(root))
-    root.run("apt-get", "-q", "-y", "--auto-remove", "purge", "fpless")
+    # what the service would leave
+    root.run("install", "-d", "-o", "_fpless", "/var/lib/fpless/x", "/var/cache/fpless-agent/x")
+    root.run("apt-get", "-q", "-y", "--auto-remove", "purge", "fpless-agent", "fpless")
     after = root.files(KEPT)
     left = {path for path in after if path not in before}
     gone = {path for path in before if path not in after}
     assert not left and not gone, (sorted(left), sorted(gone))
+    root.run("apt-get", "-q", "-y", "--no-install-recommends", "install", "systemd", *files)
+    print(agent(root))
 
 
 if __name__ == "__main__":

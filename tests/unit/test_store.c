@@ -537,15 +537,14 @@ static void rows_that_nothing_refers_to_go(void **state)
 	store_close(store);
 }
 
-static void a_full_store_lets_the_oldest_go(void **state)
+/* Check that of 3000 windows the newest stay, @least or more, within 1 MiB. */
+static void check_oldest_go(const struct store_limits *limits, size_t least)
 {
-	const struct store_limits limits = { .bytes = 1 << 20 };
-	struct store *store = open_store(&limits);
+	struct store *store = open_store(limits);
 	struct fpl_err err = { 0 };
 	struct listed listed;
 	struct stat st;
 
-	(void)state;
 	for (uint32_t i = 0; i < 3000; i++) {
 		CLEANUP(recording_fini) struct recording window = { 0 };
 		int more = 1;
@@ -558,12 +557,24 @@ static void a_full_store_lets_the_oldest_go(void **state)
 	}
 	assert_int_equal(store_check(store, &err), 0);
 	listed = list(store);
-	assert_true(listed.nr >= 100 && listed.nr < 3000);
-	/* it is the newest that stay */
+	assert_true(listed.nr >= least && listed.nr < 3000);
 	assert_int_equal(listed.first_ns, T0 + (3000 - listed.nr) * 10 * S);
 	store_close(store);
 	assert_int_equal(stat(path, &st), 0);
 	assert_true(st.st_size <= 1 << 20);
+}
+
+static void a_full_store_lets_the_oldest_go(void **state)
+{
+	(void)state;
+	check_oldest_go(&(struct store_limits){ .bytes = 1 << 20 }, 100);
+}
+
+static void a_store_on_a_low_disk_does_not_grow(void **state)
+{
+	(void)state;
+	/* no disk has so much room */
+	check_oldest_go(&(struct store_limits){ .reserve = INT64_MAX }, 1);
 }
 
 static void a_store_that_is_too_small_says_so(void **state)
@@ -772,6 +783,7 @@ int main(void)
 		TEST(windows_become_one_and_stay_their_sum),
 		TEST(rows_that_nothing_refers_to_go),
 		TEST(a_full_store_lets_the_oldest_go),
+		TEST(a_store_on_a_low_disk_does_not_grow),
 		TEST(a_store_that_is_too_small_says_so),
 		TEST(recordings_that_are_no_windows_are_refused),
 		TEST(changed_stores_are_refused),
