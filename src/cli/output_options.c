@@ -221,6 +221,8 @@ static void find_format(const struct format_list *list, struct output_option *ou
 		if (output->format && output->format->binary)
 			output->format = NULL;
 		output->packing = output->format ? kinds[i].packing : PACKING_NONE;
+		if (output->packing == PACKING_ZSTD && output->format->zstd)
+			output->format = output->format->zstd;
 	}
 }
 

@@ -40,7 +40,7 @@ static void write_stack(const struct recording *recording, const struct recordin
 		printf(", thread %u\n", stack->tid);
 	else
 		printf(": %" PRIu64 " thread%s\n", stack->count, stack->count == 1 ? "" : "s");
-	stream_format_frames(stdout, recording, stack);
+	stream_format_frames(stdout, recording, stack, true);
 	putchar('\n');
 }
 

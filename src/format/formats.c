@@ -14,10 +14,13 @@
 #include "picture/html.h"
 #include "picture/svg.h"
 
+/* The format is that of small files: it is read by fpless rather than by scripts. */
+static const struct format jsonl_zstd = { .name = "jsonl", .write = jsonl_write_tree };
+
 const struct format formats[] = {
 	{ .name = "folded", .extensions = { ".folded" }, .write = folded_write },
 	{ .name = "text", .extensions = { ".txt" }, .write = text_report_write },
-	{ .name = "jsonl", .extensions = { ".jsonl" }, .write = jsonl_write },
+	{ .name = "jsonl", .extensions = { ".jsonl" }, .write = jsonl_write, .zstd = &jsonl_zstd },
 	{ .name = "perf",
 	  .extensions = { ".perf", ".linux-perf.txt" },
 	  .write = perf_script_write },

@@ -18,6 +18,7 @@ struct format {
 	bool picture;	     /* drawn as format_options.picture asks for */
 	/* A write that fails leaves a whole file of the *ret_shown samples before. */
 	bool parts;
+	const struct format *zstd; /* what stands for it in files that zstd packs; NULL: itself */
 };
 
 extern const struct format formats[]; /* [formats_nr] */

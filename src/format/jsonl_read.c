@@ -17,6 +17,7 @@
 #include "format/jsonl_known.h"
 #include "format/jsonl_labels.h"
 #include "format/jsonl_samples.h"
+#include "format/jsonl_tree_read.h"
 #include "format/jsonl_value.h"
 #include "format/reading.h"
 #include "recording/keys.h"
@@ -32,6 +33,8 @@ struct jsonl {
 	struct json_tokener *tokener; /* owned */
 	struct jsonl_known known;
 	struct jsonl_samples samples;
+	struct jsonl_tree_reader tree;
+	bool is_tree; /* format 2 */
 	bool has_meta, has_books;
 	bool is_cut;	/* its last line is not whole */
 	bool has_stops; /* user stacks were walked: a stack without a stop has no user part */
@@ -42,6 +45,7 @@ static void jsonl_fini(struct jsonl *jsonl)
 	if (jsonl->tokener)
 		json_tokener_free(jsonl->tokener);
 	jsonl_samples_fini(&jsonl->samples);
+	jsonl_tree_reader_fini(&jsonl->tree);
 	jsonl_known_fini(&jsonl->known);
 }
 
@@ -146,12 +150,15 @@ static void read_meta(struct jsonl *jsonl, json_object *meta)
 {
 	struct reading *reading = jsonl->reading;
 	struct recording *to = reading->recording;
+	uint64_t format;
 
 	if (jsonl->has_meta)
 		reading_fail(reading, "a second meta line");
 	jsonl->has_meta = true;
-	if (jsonl_number(reading, meta, "format", UINT64_MAX) != 1)
-		reading_fail(reading, "format %s: this program reads 1",
+	format = jsonl_number(reading, meta, "format", UINT64_MAX);
+	jsonl->is_tree = format == 2;
+	if (format != 1 && format != 2)
+		reading_fail(reading, "format %s: this program reads 1 and 2",
 			     json_object_get_string(json_object_object_get(meta, "format")));
 	to->event = jsonl_interned(reading, meta, "event");
 	to->hz = jsonl_number(reading, meta, "hz", UINT64_MAX);
@@ -244,16 +251,18 @@ static uint16_t read_frames(struct reading *reading, json_object *object, const 
 	return (uint16_t)nr;
 }
 
-/* The same, but for the frames that were taken out of the line. */
+/* The same of any format, but for the frames that were taken out of the line. */
 static uint16_t read_list(struct jsonl *jsonl, json_object *object, const char *key,
 			  enum jsonl_list list)
 {
 	struct reading *reading = jsonl->reading;
+	enum recording_kind kind = list == JSONL_USER ? RECORDING_USER : RECORDING_KERNEL;
 	size_t nr = jsonl->known.taken[list].nr;
 
+	if (jsonl->is_tree)
+		return jsonl_tree_read(&jsonl->tree, reading, object, kind);
 	if (!nr)
-		return read_frames(reading, object, key,
-				   list == JSONL_USER ? RECORDING_USER : RECORDING_KERNEL);
+		return read_frames(reading, object, key, kind);
 	for (size_t i = 0; i < nr; i++)
 		must_push(&reading->frames, jsonl->known.taken[list].list[i]);
 	return (uint16_t)nr;
@@ -329,6 +338,9 @@ static void read_stack(struct jsonl *jsonl, json_object *object)
 	if (jsonl->samples.left)
 		reading_fail(reading, "a stack behind the samples in time");
 	add_stack(reading, &stack);
+	if (jsonl->is_tree && !reading->error)
+		jsonl_tree_added(&jsonl->tree,
+				 &reading->recording->stacks[reading->recording->nr_stacks - 1]);
 	read_heap(reading, object);
 }
 
@@ -393,7 +405,7 @@ static void read_line(struct jsonl *jsonl, char *line, size_t length)
 		return;
 	for (size_t i = 0; i < JSONL_NR_LISTS; i++)
 		jsonl->known.taken[i].nr = 0;
-	if (jsonl->has_meta && !strncmp(line, stack, strlen(stack)))
+	if (jsonl->has_meta && !jsonl->is_tree && !strncmp(line, stack, strlen(stack)))
 		jsonl_known_take(&jsonl->known, reading, jsonl->tokener, line, &length);
 	json_tokener_reset(jsonl->tokener);
 

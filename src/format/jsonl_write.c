@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "format/jsonl_labels.h"
+#include "format/jsonl_tree_write.h"
 #include "recording/sample_type.h"
 #include "recording/verdict_class.h"
 #include "view/books.h"
@@ -39,13 +40,13 @@ static void write_sources(struct json *json, const struct recording *recording)
 	json_close(json, ']');
 }
 
-static void write_meta(FILE *to, const struct recording *recording)
+static void write_meta(FILE *to, const struct recording *recording, unsigned format)
 {
 	struct json json = { .to = to };
 
 	json_open(&json, NULL, '{');
 	json_string(&json, "type", "meta");
-	json_number(&json, "format", 1);
+	json_number(&json, "format", format);
 	json_string(&json, "event", recording_string(recording, recording->event));
 	json_number(&json, period_key(recording), recording->period);
 	json_number(&json, "hz", recording->hz);
@@ -93,6 +94,7 @@ struct writer {
 	FILE *to;
 	const struct recording *recording;
 	struct frame_list frames;
+	struct jsonl_tree_writer *tree; /* borrowed; NULL: format 1 */
 };
 
 static void writer_fini(struct writer *writer)
@@ -147,8 +149,16 @@ static void write_stack(const struct writer *writer, const struct recording_stac
 		json_string(&json, "stop", stop_key((enum fpl_stop)stack->stop));
 	if (stack->elided)
 		json_number(&json, "elided", stack->elided);
-	write_frames(&json, "user", writer, stack, 0, stack->nr_user);
-	write_frames(&json, "kernel", writer, stack, stack->nr_user, nr_walked);
+	if (writer->tree) {
+		const uint32_t *ids = writer->recording->frame_ids + stack->first_frame;
+
+		jsonl_tree_write(writer->tree, &json, "user", "user_rest", ids, stack->nr_user);
+		jsonl_tree_write(writer->tree, &json, "kernel", "kernel_rest", ids + stack->nr_user,
+				 stack->nr_kernel);
+	} else {
+		write_frames(&json, "user", writer, stack, 0, stack->nr_user);
+		write_frames(&json, "kernel", writer, stack, stack->nr_user, nr_walked);
+	}
 	if (stack->has & RECORDING_HAS_FP) {
 		write_frames(&json, "fp", writer, stack, nr_walked, nr_walked + stack->nr_fp);
 		json_string(&json, "class", verdict_class_key((enum verdict_class)stack->class));
@@ -184,20 +194,19 @@ static void write_all_samples(FILE *to, const struct recording *recording)
 	}
 }
 
-int jsonl_write(FILE *to, const struct recording *recording, const struct format_options *options,
-		uint64_t *ret_shown, struct fpl_err *err)
+/* Write all lines. Returns the sum of what is shown. */
+static uint64_t write_all(const struct writer *writer)
 {
-	CLEANUP(writer_fini) struct writer writer = { .to = to, .recording = recording };
+	const struct recording *recording = writer->recording;
+	FILE *to = writer->to;
 	struct json json = { .to = to };
 	struct measure measure;
 	uint64_t shown = 0, weight = 0;
 
-	(void)err;
 	measure_init(recording, &measure);
-	frame_list_make(recording, write_frame, options, &writer.frames);
-	write_meta(to, recording);
+	write_meta(to, recording, writer->tree ? 2 : 1);
 	for (size_t i = 0; i < recording->nr_stacks; i++) {
-		write_stack(&writer, &recording->stacks[i]);
+		write_stack(writer, &recording->stacks[i]);
 		shown += recording->stacks[i].count;
 		weight += recording->stacks[i].weight;
 	}
@@ -207,6 +216,30 @@ int jsonl_write(FILE *to, const struct recording *recording, const struct format
 	books_write_json(&json, recording, shown);
 	json_close(&json, '}');
 	putc('\n', to);
-	*ret_shown = measure_of(&measure, shown, weight);
+	return measure_of(&measure, shown, weight);
+}
+
+int jsonl_write(FILE *to, const struct recording *recording, const struct format_options *options,
+		uint64_t *ret_shown, struct fpl_err *err)
+{
+	CLEANUP(writer_fini) struct writer writer = { .to = to, .recording = recording };
+
+	(void)err;
+	frame_list_make(recording, write_frame, options, &writer.frames);
+	*ret_shown = write_all(&writer);
+	return 0;
+}
+
+int jsonl_write_tree(FILE *to, const struct recording *recording,
+		     const struct format_options *options, uint64_t *ret_shown, struct fpl_err *err)
+{
+	CLEANUP(writer_fini) struct writer writer = { .to = to, .recording = recording };
+	CLEANUP(jsonl_tree_writer_fini) struct jsonl_tree_writer tree = { 0 };
+
+	(void)err;
+	frame_list_make(recording, write_frame, options, &writer.frames);
+	jsonl_tree_writer_init(recording, &writer.frames, &tree);
+	writer.tree = &tree;
+	*ret_shown = write_all(&writer);
 	return 0;
 }

@@ -6,7 +6,12 @@
 
 #include "view/format.h"
 
-/* Write the whole recording; as format_write_fn. */
+/* Write the whole recording, each stack with all its frames: format 1; as format_write_fn. */
 FPL_MUST_CHECK int jsonl_write(FILE *to, const struct recording *recording,
 			       const struct format_options *options, uint64_t *ret_shown,
 			       struct fpl_err *err);
+
+/* The same in format 2: frames and what stacks have in common stand once (jsonl_tree_write.h). */
+FPL_MUST_CHECK int jsonl_write_tree(FILE *to, const struct recording *recording,
+				    const struct format_options *options, uint64_t *ret_shown,
+				    struct fpl_err *err);

@@ -76,8 +76,9 @@ static void put_name(FILE *to, const struct recording *recording,
 	}
 }
 
+/* @times: this many equal frames begin at @idx. */
 static void put_frame(FILE *to, const struct recording *recording,
-		      const struct recording_frame *frame, size_t idx)
+		      const struct recording_frame *frame, size_t idx, size_t times)
 {
 	const struct recording_line *lines = &recording->lines[frame->first_line];
 	const char *path = recording_string(recording, recording->objects[frame->object].path);
@@ -105,21 +106,33 @@ static void put_frame(FILE *to, const struct recording *recording,
 	}
 	if (frame->kind == RECORDING_USER && frame->origin != FPL_ORIGIN_CFI)
 		fprintf(to, " [%s]", origin_key((enum fpl_origin)frame->origin));
+	if (times > 1)
+		fprintf(to, " [%zu times]", times);
 	putc('\n', to);
 }
 
+/* Frames [first, first + nr) of @stack. */
+static void put_frames(FILE *to, const struct recording *recording,
+		       const struct recording_stack *stack, size_t first, size_t nr, bool fold)
+{
+	const uint32_t *ids = &recording->frame_ids[stack->first_frame + first];
+
+	for (size_t i = 0, times; i < nr; i += times) {
+		for (times = 1; fold && i + times < nr && ids[i + times] == ids[i]; times++)
+			;
+		put_frame(to, recording, &recording->frames[ids[i]], i, times);
+	}
+}
+
 void stream_format_frames(FILE *to, const struct recording *recording,
-			  const struct recording_stack *stack)
+			  const struct recording_stack *stack, bool fold)
 {
 	if (stack->nr_kernel)
 		fputs("  Kernel:\n", to);
-	for (size_t i = 0; i < stack->nr_kernel; i++)
-		put_frame(to, recording, recording_frame_at(recording, stack, stack->nr_user + i),
-			  i);
+	put_frames(to, recording, stack, stack->nr_user, stack->nr_kernel, fold);
 	if (stack->nr_user || stack->stop != RECORDING_NO_STOP)
 		fputs("  Userspace:\n", to);
-	for (size_t i = 0; i < stack->nr_user; i++)
-		put_frame(to, recording, recording_frame_at(recording, stack, i), i);
+	put_frames(to, recording, stack, 0, stack->nr_user, fold);
 	if (stack->stop != RECORDING_NO_STOP && stack->stop != FPL_STOP_OUTERMOST)
 		fprintf(to, "    incomplete: %s: %s\n", stop_key((enum fpl_stop)stack->stop),
 			stop_text(stack->stop));
@@ -157,7 +170,7 @@ static void put_block(FILE *to, const struct recording *recording,
 	}
 	put_weight(to, recording, sample->weight);
 	putc('\n', to);
-	stream_format_frames(to, recording, stack);
+	stream_format_frames(to, recording, stack, false);
 	putc('\n', to);
 }
 

@@ -2,6 +2,7 @@
 /* One sample as text. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -28,9 +29,10 @@ struct stream_columns {
 void stream_format_head(FILE *to, enum stream_format format, const struct stream_columns *columns);
 
 /* The frames of @stack, a line each, leaf first: those of the kernel, those of the user, and why
- * the walk ended where it is not complete. */
+ * the walk ended where it is not complete. @fold: equal frames that follow each other are one line,
+ * with their number behind it. */
 void stream_format_frames(FILE *to, const struct recording *recording,
-			  const struct recording_stack *stack);
+			  const struct recording_stack *stack, bool fold);
 
 /* A sample: its stack, which has tid and cpu and may be other samples', too; when it was taken; and
  * what it weighs, in the unit of the recording. */

@@ -23,7 +23,7 @@ from waiting import wait_for, wait_until_busy, wait_until_it_runs  # noqa: E402 
 
 FPLESS, FIXTURES = (os.path.realpath(path) for path in sys.argv[1:3])
 TIMEOUT_S = 300
-FRAME = re.compile(r"^ +\d+ 0x([0-9a-f]{16}) ", re.MULTILINE)
+FRAME = re.compile(r"^ +\d+ 0x([0-9a-f]{16}) .*?(?: \[(\d+) times\])?$", re.MULTILINE)
 EU_FRAME = re.compile(r"^#\d+ +0x([0-9a-f]+)", re.MULTILINE)
 THREADS = 12
 
@@ -62,7 +62,7 @@ def kernel_writes_here():
 
 def eu_stacks(core):
     """{tid: where the code of its frames lies in its page}: that is the same in the file and in memory."""
-    text = subprocess.run(["eu-stack", "--core", core], capture_output=True, text=True, timeout=TIMEOUT_S, check=False).stdout
+    text = subprocess.run(["eu-stack", "-n", "0", "--core", core], capture_output=True, text=True, timeout=TIMEOUT_S, check=False).stdout
     return {int(part.split(":", 1)[0]): tuple(int(pc, 16) & 0xFFF for pc in EU_FRAME.findall(part))
             for part in text.split("TID ")[1:]}
 
@@ -79,7 +79,8 @@ class StackCore(unittest.TestCase):
 
     def blocks(self, text):
         """[(head, pages of the pcs)]"""
-        return [(block.split("\n", 1)[0], tuple(int(pc, 16) & 0xFFF for pc in FRAME.findall(block)))
+        return [(block.split("\n", 1)[0],
+                 tuple(int(pc, 16) & 0xFFF for pc, times in FRAME.findall(block) for _ in range(int(times or 1))))
                 for block in text.strip().split("\n\n")]
 
     def begin(self, words):
@@ -89,9 +90,9 @@ class StackCore(unittest.TestCase):
         self.addCleanup(end_group, process.pid)
         return process
 
-    def begin_fixture(self, path):
+    def begin_fixture(self, path, *args):
         """The same of one of the fixtures, once it is what runs."""
-        process = self.begin([path, "600000"])
+        process = self.begin([path, "600000", *args])
         wait_until_it_runs(process.pid, path)
         wait_until_busy(process.pid)
         return process
@@ -140,6 +141,15 @@ class StackCore(unittest.TestCase):
         process = self.begin_fixture(os.path.join(FIXTURES, "signal"))
         process.send_signal(signal.SIGABRT)
         self.assert_equal(self.core_of(process))
+
+    @unittest.skipUnless(kernel_writes_here(), "the kernel writes core files elsewhere")
+    def test_equal_frames_are_one_line(self):
+        """A function that calls itself 400 times is a line, and all its frames are counted."""
+        process = self.begin_fixture(os.path.join(FIXTURES, "recursion"), "400")
+        process.send_signal(signal.SIGABRT)
+        _, run = self.assert_equal(self.core_of(process))
+        self.assertEqual(len(re.findall(r"^ +\d+ 0x[0-9a-f]{16} recurse\+.* \[\d+ times\]$", run.stdout, re.MULTILINE)), 1, run.stdout)
+        self.assertLess(run.stdout.count("\n"), 30)
 
     @unittest.skipUnless(kernel_writes_here(), "the kernel writes core files elsewhere")
     def test_another_build_is_not_used(self):

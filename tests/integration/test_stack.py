@@ -12,7 +12,7 @@ import unittest
 from fpless_run import TIMEOUT_S
 from root_case import FPLESS, RootCase, die_with_the_tests, main
 
-FRAME = re.compile(r"^ +\d+ 0x([0-9a-f]{16}) ", re.MULTILINE)
+FRAME = re.compile(r"^ +\d+ 0x([0-9a-f]{16}) .*?(?: \[(\d+) times\])?$", re.MULTILINE)
 EU_FRAME = re.compile(r"^#\d+ +0x([0-9a-f]+)", re.MULTILINE)
 THREADS = 40
 
@@ -88,7 +88,8 @@ class Stack(RootCase):
         for block in text.strip().split("\n\n"):
             head, user = block.split("\n", 1)[0], block.partition("  Userspace:\n")[2]
             found.append((int(re.search(r": (\d+) threads?$", head)[1]),
-                          tuple(int(pc, 16) & 0xFFF for pc in FRAME.findall(user))))
+                          tuple(int(pc, 16) & 0xFFF for pc, times in FRAME.findall(user)
+                                for _ in range(int(times or 1)))))
         return found
 
     def test_stacks_equal_those_of_eu_stack(self):

@@ -2,7 +2,7 @@
 /*
  * One file as hostile bytes. Judged: an error says the file and leaves a recording that can be
  * dropped; what is read has counts that fit, frames of the right kind, and is the same when it is
- * written as .jsonl and read again.
+ * written as .jsonl of either format and read again.
  */
 #pragma once
 
@@ -32,24 +32,36 @@ static inline void check_stacks(const struct recording *recording)
 			abort();
 }
 
-static inline void check_round_trip(const struct recording *recording)
+/* @recording, which is the .jsonl @jsonl, is the same by way of @format. */
+static inline void check_round_trip(const struct recording *recording, const char *jsonl,
+				    const struct format *format)
 {
 	static const struct read_options options = { .memory = 64 << 20, .events = true };
 	const struct format_options format_options = { 0 };
-	char *first = recording_as(recording, "jsonl", &format_options);
+	char *text = recording_by(recording, format, &format_options);
 	struct recording again;
 	struct fpl_err err;
 
-	if (recording_of(first, strlen(first), &options, &again, &err))
+	if (recording_of(text, strlen(text), &options, &again, &err))
 		abort();
 
 	char *second = recording_as(&again, "jsonl", &format_options);
 
-	if (strcmp(first, second) != 0)
+	if (strcmp(jsonl, second) != 0)
 		abort();
-	free(first);
+	free(text);
 	free(second);
 	recording_fini(&again);
+}
+
+static inline void check_round_trips(const struct recording *recording)
+{
+	const struct format *format = format_find(&recording_formats, "jsonl");
+	char *jsonl = recording_by(recording, format, &(struct format_options){ 0 });
+
+	check_round_trip(recording, jsonl, format);
+	check_round_trip(recording, jsonl, format->zstd);
+	free(jsonl);
 }
 
 static inline void fuzz_reader(const uint8_t *data, size_t size)
@@ -63,7 +75,7 @@ static inline void fuzz_reader(const uint8_t *data, size_t size)
 			abort();
 	} else {
 		check_stacks(&recording);
-		check_round_trip(&recording);
+		check_round_trips(&recording);
 	}
 	recording_fini(&recording);
 }

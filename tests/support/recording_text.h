@@ -28,8 +28,8 @@ static inline int recording_of(const void *text, size_t size, const struct read_
 	return error;
 }
 
-/* Write @recording as @format to a text that the caller frees. */
-static inline char *recording_as(const struct recording *recording, const char *format,
+/* Write @recording by @format to a text that the caller frees. */
+static inline char *recording_by(const struct recording *recording, const struct format *format,
 				 const struct format_options *options)
 {
 	struct fpl_err err;
@@ -38,9 +38,15 @@ static inline char *recording_as(const struct recording *recording, const char *
 	uint64_t shown;
 	FILE *to = open_memstream(&text, &size);
 
-	if (!to ||
-	    format_find(&recording_formats, format)->write(to, recording, options, &shown, &err) ||
-	    fclose(to) || shown != measure_sum(recording))
+	if (!to || format->write(to, recording, options, &shown, &err) || fclose(to) ||
+	    shown != measure_sum(recording))
 		abort();
 	return text;
+}
+
+/* The same by the name of the format. */
+static inline char *recording_as(const struct recording *recording, const char *format,
+				 const struct format_options *options)
+{
+	return recording_by(recording, format_find(&recording_formats, format), options);
 }

@@ -128,7 +128,7 @@ static void jsonl_is_read(void **state)
 		{ "half a line", META "{\"type\":\"sta\n", NULL, "line 2 (offset 157): no JSON",
 		  0 },
 		{ "two objects in a line", META "{\"type\":\"stack\"}{}\n", NULL, "no JSON", 0 },
-		{ "a newer format", "{\"type\":\"meta\",\"format\":2}\n", NULL, "format 2", 0 },
+		{ "a newer format", "{\"type\":\"meta\",\"format\":3}\n", NULL, "format 3", 0 },
 		{ "a count below 0", META "{\"type\":\"stack\",\"count\":-1}\n", NULL,
 		  "\"count\" is no whole number", 0 },
 		{ "a count beyond 64 bits",
@@ -162,6 +162,88 @@ static void jsonl_is_read(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		judge(&cases[i]);
+}
+
+/* A stack of one sample in format 2, and frames that it describes. */
+#define TREE_META "{\"type\":\"meta\",\"format\":2,\"event\":\"cpu-clock\"}\n"
+#define TREE(lists)                                                                              \
+	"{\"type\":\"stack\",\"count\":1,\"comm\":\"a\",\"pid\":1,\"stop\":\"outermost\"," lists \
+	"}\n"
+#define USER(name) "{\"addr\":\"0x1\",\"symbol\":\"" name "\",\"offset\":0,\"origin\":\"cfi\"}"
+#define KERNEL(name) \
+	"{\"addr\":\"0xffffffff81000010\",\"symbol\":\"" name "\",\"offset\":16,\"module\":null}"
+#define TREE_FIRST \
+	TREE("\"user\":[" USER("f") "," USER("g") "," USER("main") "],\"kernel\":[" KERNEL("k") "]")
+
+static void stacks_that_name_the_frames_of_others_are_read(void **state)
+{
+	static const struct read_case cases[] = {
+		{ "no frame of another", TREE_META TREE_FIRST, "a;main;g;f;k_[k] 1\n", NULL, 0 },
+		{ "the outer frames of another",
+		  TREE_META TREE_FIRST TREE(
+			  "\"user\":[" USER("h") "],\"user_rest\":2,\"kernel\":[]"),
+		  "a;main;g;f;k_[k] 1\na;main;g;h 1\n", NULL, 0 },
+		{ "all frames of another, and a frame by number",
+		  TREE_META TREE_FIRST TREE(
+			  "\"user\":[2],\"user_rest\":1,\"kernel\":[],\"kernel_rest\":4"),
+		  "a;main;g;f;g;k_[k] 1\na;main;g;f;k_[k] 1\n", NULL, 0 },
+		{ "the frames of one that names others itself",
+		  TREE_META TREE_FIRST TREE("\"user\":[" USER("h") "],\"user_rest\":2")
+			  TREE("\"user\":[1],\"user_rest\":5"),
+		  "a;main;g;f;k_[k] 1\na;main;g;h 1\na;main;g;h;f 1\n", NULL, 0 },
+		{ "cut off", TREE_META TREE_FIRST "{\"type\":\"stack\",\"user\":[1",
+		  "a;main;g;f;k_[k] 1\n", NULL, 0 },
+		{ "a frame of its own line, which is behind it",
+		  TREE_META TREE("\"user\":[1," USER("f") "]"), NULL, "frame 1 where 0 were before",
+		  0 },
+		{ "frame 0", TREE_META TREE_FIRST TREE("\"user\":[0]"), NULL,
+		  "frame 0 where 4 were before", 0 },
+		{ "a frame beyond 32 bits", TREE_META TREE_FIRST TREE("\"user\":[4294967297]"),
+		  NULL, "\"user\" is no whole number", 0 },
+		{ "the rest of its own line",
+		  TREE_META TREE("\"user\":[" USER("f") "],\"user_rest\":1"), NULL,
+		  "\"user_rest\" is 1 where 0 frames were listed before", 0 },
+		{ "a kernel frame of the user", TREE_META TREE_FIRST TREE("\"user\":[4]"), NULL,
+		  "of the other kind", 0 },
+		{ "user frames of the kernel",
+		  TREE_META TREE_FIRST TREE("\"user\":[],\"kernel_rest\":1"), NULL,
+		  "\"kernel\" has a number of a frame of the other kind", 0 },
+		{ "a frame that is a text", TREE_META TREE("\"user\":[\"f\"]"), NULL, "no object",
+		  0 },
+		{ "numbers in format 1", META "{\"type\":\"stack\",\"count\":1,\"user\":[1]}\n",
+		  NULL, "no object", 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		judge(&cases[i]);
+}
+
+/* Each stack has a thousand frames more than the one before it: as deep as the limit, and no
+ * deeper. */
+static void stacks_that_name_others_are_no_deeper_than_any(void **state)
+{
+	const struct read_options options = { 0 };
+	CLEANUP(recording_fini) struct recording recording = { 0 };
+	struct fpl_err err = { 0 };
+	AUTO_FREE char *text = NULL;
+	size_t size;
+	FILE *to = open_memstream(&text, &size);
+
+	(void)state;
+	assert_non_null(to);
+	fputs(TREE_META TREE("\"user\":[" USER("f") "]"), to);
+	for (unsigned i = 1; i <= 70; i++) {
+		fputs("{\"type\":\"stack\",\"count\":1,\"user\":[", to);
+		for (unsigned j = 0; j < 1000; j++)
+			fputs(j ? ",1" : "1", to);
+		fprintf(to, "],\"user_rest\":%u}\n", i == 1 ? 1 : 1000 * (i - 2) + 2);
+	}
+	fclose(to);
+	assert_int_equal(recording_of(text, size, &options, &recording, &err), -EBADMSG);
+	assert_non_null(strstr(err.msg, "in: line 68 "));
+	assert_non_null(strstr(err.msg, "a stack of more than 65535 frames"));
+	assert_int_equal(recording.stacks[65].nr_user, 65001);
 }
 
 /* A line of samples in time, its columns as lists. */
@@ -463,6 +545,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(folded_lines_are_read),
 		cmocka_unit_test(jsonl_is_read),
+		cmocka_unit_test(stacks_that_name_the_frames_of_others_are_read),
+		cmocka_unit_test(stacks_that_name_others_are_no_deeper_than_any),
 		cmocka_unit_test(samples_in_time_of_jsonl_are_read),
 		cmocka_unit_test(jsonl_keeps_samples_objects_and_labels),
 		cmocka_unit_test(jsonl_written_again_is_the_same_bytes),
