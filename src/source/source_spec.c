@@ -103,6 +103,21 @@ struct source_spec source_spec_default(void)
 	return spec;
 }
 
+struct source_spec source_spec_page_faults(void)
+{
+	return source_spec_of(&source_words[2]);
+}
+
+struct source_spec source_spec_rss(void)
+{
+	return (struct source_spec){
+		.name = "rss",
+		.class = SOURCE_RSS,
+		.perf_type = PERF_TYPE_TRACEPOINT,
+		.period = 1,
+	};
+}
+
 struct source_spec source_spec_heap(uint64_t stride)
 {
 	return (struct source_spec){

@@ -20,6 +20,7 @@ enum source_class {
 	SOURCE_BLOCKED,	   /* threads that run again; samples weigh the nanoseconds they slept */
 	SOURCE_WAKER,	   /* threads that wake others up; samples weigh what those had slept */
 	SOURCE_HEAP,	   /* allocations of programs, sampled by their bytes: no word of -e */
+	SOURCE_RSS,	   /* growth of their resident memory; the same */
 };
 
 #define SOURCE_NAME_MAX 128
@@ -80,6 +81,12 @@ struct source_spec source_spec_blocked(void);
 struct source_spec source_spec_waker(void);
 
 struct source_spec source_spec_of(const struct source_word *word);
+
+/* Resident memory: samples weigh what of their stacks' is resident at the end. */
+struct source_spec source_spec_rss(void);
+
+/* Page faults, which stand for it where the kernel does not tell how it changes. */
+struct source_spec source_spec_page_faults(void);
 
 /* Allocations; one byte in @stride is sampled, 1..UINT32_MAX. */
 struct source_spec source_spec_heap(uint64_t stride);
