@@ -25,15 +25,22 @@ enum source_class {
 
 #define SOURCE_NAME_MAX 128
 
+/* Bytes that the CPU watches. */
+struct source_breakpoint {
+	uint64_t addr, len;
+	uint32_t access; /* HW_BREAKPOINT_* */
+};
+
 struct source_spec {
 	char name[SOURCE_NAME_MAX]; /* as perf prints it, without modifiers; a probe's word */
 	enum source_class class;
 	uint32_t perf_type; /* as in perf_event_attr */
 	uint64_t perf_config;
-	bool or_clock;			   /* sample cpu-clock where there is no such counter */
-	bool exclude_user, exclude_kernel; /* the modifiers k and u */
-	bool exclude_hv;		   /* any modifier: perf means no hypervisor then */
-	const char *probe;		   /* of a probe the word (source/probe_word.h), borrowed */
+	bool or_clock;			     /* sample cpu-clock where there is no such counter */
+	bool exclude_user, exclude_kernel;   /* the modifiers k and u */
+	bool exclude_hv;		     /* any modifier: perf means no hypervisor then */
+	struct source_breakpoint breakpoint; /* of PERF_TYPE_BREAKPOINT */
+	const char *probe; /* of a probe the word (source/probe_word.h), borrowed */
 	/* One event in so many is sampled; of a clock nanoseconds; 0: each, of a clock by hz. */
 	uint64_t period;
 	/* Questions about the event's record, borrowed; NULL: not asked. */
@@ -59,9 +66,9 @@ extern const struct source_word source_words[];
 extern const size_t source_words_nr;
 
 /*
- * Parse @word: NAME, NAME:u, NAME:k, rNNN, CATEGORY:NAME or a probe's, which is borrowed. Writes
- * *ret on success only. -EINVAL, with a line without the "-e": it is no such word, and which one
- * may be meant.
+ * Parse @word: NAME, NAME:u, NAME:k, rNNN, mem:ADDR, CATEGORY:NAME or a probe's, which is borrowed.
+ * Writes *ret on success only. -EINVAL, with a line without the "-e": it is no such word, and which
+ * one may be meant.
  */
 FPL_MUST_CHECK int source_spec_parse(const char *word, struct source_spec *ret,
 				     struct fpl_err *err);
