@@ -202,6 +202,16 @@ static __noinline __u32 event_key(const void *record, const struct fpl_source *s
 		key[0] = field_number(record, field);
 		return 1;
 	}
+	if (field->kind == FPL_FIELD_NAMED) {
+		const __u64 *text =
+			(const __u64 *)source
+				->texts[number_at((__u64)record + field->off, field->size, 0) &
+					(FPL_TESTS_MAX - 1)];
+
+		for (__u32 i = 0; i < FPL_KEY_MAX; i++)
+			key[i] = text[i];
+		return FPL_KEY_MAX;
+	}
 	for (__u32 i = 0; i < FPL_KEY_MAX; i++)
 		key[i] = 0;
 	if (!field_text(record, field, (char *)key, 8 * FPL_KEY_MAX)) {

@@ -15,6 +15,7 @@
 #include "bpf/blocked.h"
 #include "bpf/heap.h"
 #include "bpf/moment.h"
+#include "bpf/rss.h"
 #include "bpf/sample.h"
 #include "bpf/sleeper.h"
 #include "bpf/slot.h"
@@ -58,6 +59,20 @@ int sample_tracepoint(void *ctx)
 
 	if (gate_is_open())
 		sample_event(&moment);
+	return 0;
+}
+
+/* A process's memory has become larger or smaller. */
+SEC("tracepoint")
+int sample_rss(struct fpl_rss_record *ctx)
+{
+	struct moment moment = { .ctx = ctx, .has_weight = 1 };
+	int change = gate_is_open() ? rss_enter(ctx) : RSS_NOTHING;
+
+	if (change == RSS_SAMPLED)
+		sample_event(&moment);
+	if (change != RSS_NOTHING)
+		rss_tell(ctx);
 	return 0;
 }
 

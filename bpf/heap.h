@@ -98,8 +98,8 @@ static __always_inline void live_put(__u64 addr, const struct fpl_live *entry)
 		note_full(FPL_FULL_LIVE);
 }
 
-/* Is the current process one whose allocations are sampled? */
-static __always_inline int is_heap_wanted(struct task_struct *task, struct fpl_scratch *s)
+/* Is the current process one of those that are profiled? */
+static __always_inline int is_process_wanted(struct task_struct *task, struct fpl_scratch *s)
 {
 	__u32 tgid = current_pid_tgid(task) >> 32;
 	__u64 start_ns = start_of(task);
@@ -159,7 +159,7 @@ static __noinline int alloc_enter(struct bpf_perf_event_data *ctx, __u32 slot)
 	struct fpl_scratch *s = slot_scratch(slot);
 	struct alloc_call *call;
 
-	if (!count || !asked || !s || !is_heap_wanted(task, s))
+	if (!count || !asked || !s || !is_process_wanted(task, s))
 		return 0;
 	call = alloc_call_of(bpf_get_current_pid_tgid());
 	if (!call || (call->sp && ctx->regs.rsp <= call->sp))

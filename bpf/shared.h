@@ -368,6 +368,7 @@ enum fpl_record {
 			    to be shown; its sample is counted elsewhere */
 	FPL_RECORD_EVENT,	/* struct fpl_event: the time of a sample counted in `stacks` */
 	FPL_RECORD_SCRIPT_CODE, /* struct fpl_script_code of bpf/shared_script.h: a code object */
+	FPL_RECORD_RSS, /* struct fpl_rss of bpf/shared_rss.h: a process's memory has changed */
 };
 
 struct fpl_record_header {
@@ -581,6 +582,7 @@ enum fpl_field_kind {
 	FPL_FIELD_TEXT_REL,    /* likewise, from the end of the field */
 	FPL_FIELD_TEXT_KERNEL, /* the field is its address, in the kernel */
 	FPL_FIELD_TEXT_USER,   /* the same, in the process */
+	FPL_FIELD_NAMED,       /* a key: a number, which says which of fpl_source.texts it is */
 };
 
 enum fpl_field_place {
@@ -794,3 +796,4 @@ _Static_assert(FPL_LOST_COUNT <= 8, "fpl_counters.lost is too short");
 _Static_assert(FPL_FULL_COUNT <= 4, "fpl_counters.full is too short");
 
 #include "bpf/shared_locks.h"
+#include "bpf/shared_rss.h"

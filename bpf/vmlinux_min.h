@@ -40,6 +40,7 @@ struct mm_struct {
 	__u64 start_brk, brk; /* the heap */
 	__u64 start_stack;    /* of its first thread: where the arguments are */
 	struct uprobes_state uprobes_state;
+	atomic_t mm_users; /* threads, and who looks into it: 0 once it is given back */
 } KERNEL_TYPE;
 
 struct signal_struct {

@@ -4,27 +4,34 @@
 #include "base/cleanup.h"
 #include "cli/cli.h"
 #include "cli/page_code.h"
+#include "cli/rss_options.h"
 #include "cli/verbs.h"
 #include "cli/sampling_options.h"
 #include "cli/sampling_run.h"
 #include "cli/stack_options.h"
 #include "cli/window_options.h"
 
-static const struct argp_child children[] = {
-	{ .argp = &sampling_argp },  { .argp = &event_argp },  { .argp = &stack_filter_argp },
-	{ .argp = &page_code_argp }, { .argp = &window_argp }, { 0 }
-};
+static const struct argp_child children[] = { { .argp = &sampling_argp },
+					      { .argp = &event_argp },
+					      { .argp = &stack_filter_argp },
+					      { .argp = &page_code_argp },
+					      { .argp = &window_argp },
+					      { .argp = &rss_argp },
+					      { 0 } };
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct sampling_options *options = state->input;
 
 	(void)arg;
+	if (key == ARGP_KEY_END) /* after that of sampling_argp: all options are known */
+		rss_options_check(options, state);
 	if (key != ARGP_KEY_INIT)
 		return ARGP_ERR_UNKNOWN;
 	state->child_inputs[0] = state->child_inputs[1] = state->child_inputs[2] = options;
 	state->child_inputs[3] = &options->code;
 	state->child_inputs[4] = &options->window;
+	state->child_inputs[5] = options;
 	return 0;
 }
 

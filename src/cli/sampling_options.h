@@ -54,6 +54,7 @@ struct sampling_options {
 	uint32_t record_every;
 	bool keep_command;	   /* it goes on after the run */
 	struct engine_heap heap;   /* what is shown of allocations */
+	bool rss;		   /* whose memory is resident */
 	bool compare;		   /* walk twice */
 	bool command_off_terminal; /* as of engine_options */
 

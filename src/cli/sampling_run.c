@@ -17,6 +17,7 @@
 #include "cli/missing_names.h"
 #include "cli/page_code.h"
 #include "cli/progress.h"
+#include "cli/rss_options.h"
 #include "cli/sinks.h"
 #include "cli/status_line.h"
 #include "cli/stream.h"
@@ -460,6 +461,7 @@ int sampling_run(char **argv, uint64_t started_ns, struct sampling_options *opti
 
 	output_options_set_log(&options->output);
 	sampling_options_say_max(options);
+	rss_options_settle(options);
 	status = run(options, verb, &helper, started_ns, argv);
 
 	/* unwritten outputs of the verb are dropped while the helper still runs */

@@ -46,6 +46,7 @@ int collect_init(struct collect *collect, const struct collect_config *config)
 		.scripts = config->scripts,
 		.walk_file = config->walk_file,
 		.heap_live = config->heap_live,
+		.rss_book = config->rss_book,
 		.comm_filter = config->comm_filter,
 		.cgroup_names = config->cgroup_names,
 		.is_followed = config->is_followed,
@@ -258,6 +259,8 @@ static size_t least_size(const struct fpl_record_header *header)
 {
 	if (header->type == FPL_RECORD_EVENT)
 		return sizeof(struct fpl_event);
+	if (header->type == FPL_RECORD_RSS)
+		return sizeof(struct fpl_rss);
 	if (header->type == FPL_RECORD_SCRIPT_CODE)
 		return sizeof(struct fpl_script_code) - FPL_SCRIPT_LINES_BYTES;
 	return header->type >= FPL_RECORD_EXEC && header->type <= FPL_RECORD_EXIT
@@ -321,6 +324,10 @@ int collect_ring_record(void *ctx, void *data, size_t size)
 	case FPL_RECORD_SCRIPT_CODE:
 		if (collect->scripts)
 			scripts_add_code(collect->scripts, data, size);
+		break;
+	case FPL_RECORD_RSS:
+		if (collect->rss_book)
+			rss_book_note(collect->rss_book, data);
 		break;
 	case FPL_RECORD_WALK:
 		if (collect->walk_file && record_holds_walk(data, size))

@@ -14,6 +14,7 @@
 #include "proc/sideband.h"
 #include "profile/comm_filter.h"
 #include "profile/heap_live.h"
+#include "profile/rss_book.h"
 #include "profile/intake.h"
 #include "profile/replayer.h"
 #include "profile/scripts.h"
@@ -32,6 +33,7 @@ struct collect_config {
 	struct scripts *scripts;	   /* NULL: script frames are not walked */
 	struct walk_file *walk_file;	   /* NULL: walks are not recorded */
 	struct heap_live *heap_live;	   /* told of programs' ends; NULL: not wanted */
+	struct rss_book *rss_book;	   /* told of changes of memory; NULL: not wanted */
 	struct comm_filter *comm_filter;   /* NULL: every name is wanted */
 	struct cgroup_names *cgroup_names; /* NULL: not needed */
 	/* Is this process needed? NULL: all are. */
@@ -51,6 +53,7 @@ struct collect {
 	struct scripts *scripts;
 	struct walk_file *walk_file;
 	struct heap_live *heap_live;
+	struct rss_book *rss_book;
 	struct comm_filter *comm_filter;
 	struct cgroup_names *cgroup_names;
 	bool (*is_followed)(void *ctx, uint32_t pid);

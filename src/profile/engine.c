@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "profile/engine_state.h"
+#include "profile/rss_rows.h"
 #include "profile/thread_times.h"
 
 #define TABLE_MEMORY_DEFAULT (128ull << 20)
@@ -82,7 +83,7 @@ static int check_window(const struct engine_options *o, struct fpl_err *err)
 	if (o->every_ms < o->window_ms)
 		return fpl_fail(err, -EINVAL, "--window: one begins before another ends");
 	for (size_t i = 0; i < o->nr_sources; i++)
-		if (o->sources[i].class == SOURCE_HEAP)
+		if (o->sources[i].class == SOURCE_HEAP || o->sources[i].class == SOURCE_RSS)
 			return fpl_fail(err, -EINVAL,
 					"--window: not with %s: what is measured goes on from one "
 					"window to the next",
@@ -209,6 +210,9 @@ static int enable(struct engine *engine, struct fpl_err *err)
 {
 	int code = engine_begin_window(engine, NULL, err);
 
+	for (size_t i = 0;
+	     !code && engine_is_rss(engine->options) && i < engine->target.nr_processes; i++)
+		code = rss_rows_start(&engine->rss_book, engine->target.processes[i].pid, err);
 	engine->enabled_ns = clock_monotonic_ns();
 	listening_begin(&engine->listening, engine->enabled_ns, engine->window->start_ns,
 			engine->window->start_unix_ns);

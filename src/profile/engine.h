@@ -162,8 +162,8 @@ struct engine_options {
 	uint64_t duration_ms; /* 0: until a signal, or the end of the command */
 	/* The run is cut into windows of this length, whose profiles the listener gets, and of
 	 * which one begins each every_ms, which is no less: with a listener of windows, objects,
-	 * and nothing else. Not with locks, SOURCE_HEAP, compare and a record_path. 0: it
-	 * is not cut. */
+	 * and nothing else. Not with locks, SOURCE_HEAP, SOURCE_RSS, compare and a record_path. 0:
+	 * it is not cut. */
 	uint64_t window_ms, every_ms;
 	uint64_t delay_ms; /* from the start of the targets to the first sample */
 	/* Sampling has begun; in the thread of the run. NULL: not wanted. */
@@ -229,6 +229,12 @@ static inline bool engine_is_locks(const struct engine_options *options)
 {
 	return options->nr_sources == 2 && options->sources[0].class == SOURCE_BLOCKED &&
 	       options->sources[1].class == SOURCE_WAKER;
+}
+
+/* Is it sampled whose memory is resident? */
+static inline bool engine_is_rss(const struct engine_options *options)
+{
+	return options->sources[0].class == SOURCE_RSS;
 }
 
 /* Do several sources make one? */

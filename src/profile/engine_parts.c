@@ -279,6 +279,8 @@ static int make_collect(struct engine *engine)
 	size_t kept = 2 * o->ring_memory; /* as above */
 	bool heap = o->sources[0].class == SOURCE_HEAP;
 
+	engine->rss_book.is_named = engine_names_process;
+	engine->rss_book.ctx = engine;
 	return collect_init(
 		&engine->collect,
 		&(struct collect_config){
@@ -288,6 +290,7 @@ static int make_collect(struct engine *engine)
 			.scripts = engine->scripts,
 			.walk_file = engine->walk_file,
 			.heap_live = heap ? &engine->heap_live : NULL,
+			.rss_book = engine_is_rss(o) ? &engine->rss_book : NULL,
 			.comm_filter = engine->comm_filter,
 			.cgroup_names = engine->cgroup_names,
 			.is_followed =
@@ -566,6 +569,7 @@ void engine_close(struct engine *engine)
 		source_close(&engine->sources[i]);
 	collect_fini(&engine->collect);
 	heap_live_fini(&engine->heap_live);
+	rss_book_fini(&engine->rss_book);
 	lookups_end(engine->lookups);
 	replayer_fini(&engine->replayer);
 	listening_fini(&engine->listening);

@@ -11,6 +11,7 @@
 #include "profile/engine_state.h"
 #include "profile/lock_waits.h"
 #include "profile/refusals.h"
+#include "profile/rss_rows.h"
 #include "profile/source_heap.h"
 #include "profile/usage.h"
 
@@ -63,8 +64,7 @@ static int take_stacks(const struct engine *engine, struct run_window *window,
 	return 0;
 }
 
-/* heap_live_question.is_named */
-static bool is_named(void *ctx, uint32_t pid)
+bool engine_names_process(void *ctx, uint32_t pid)
 {
 	const struct engine *engine = ctx;
 
@@ -101,7 +101,7 @@ static int count_heap(struct engine *engine, const struct fpl_counters *counters
 				     : older_ns < engine->disabled_ns
 					     ? engine->disabled_ns - older_ns
 					     : 0,
-			.is_named = is_named,
+			.is_named = engine_names_process,
 			.ctx = engine,
 		},
 		.heap = ret,
@@ -187,6 +187,7 @@ static int close_books(struct engine *engine, struct run_window *window, struct 
 	const struct fpl_counters *counters = &counted.counters;
 	const struct intake *intake = &window->intake;
 	struct books_join join = { .store = window->store };
+	CLEANUP(rss_rows_fini) struct rss_rows rss = { .store = window->store };
 	int code;
 
 	kernel_side_count(&engine->kernel);
@@ -201,7 +202,9 @@ static int close_books(struct engine *engine, struct run_window *window, struct 
 	if (code)
 		return fpl_fail(err, code == -ENOMEM ? code : -EOPNOTSUPP, "BPF map live: %s",
 				strerror(-code));
-	if (take_stacks(engine, window, counters, profile))
+	if (rss_rows_count(&rss, &engine->rss_book) ||
+	    take_stacks(engine, window, counters, profile) ||
+	    (engine_is_rss(engine->options) && rss_rows_add(&rss, &engine->rss_book, profile)))
 		return fpl_fail(err, -ENOMEM, "stacks: out of memory");
 	if (profile->heap.is_on)
 		weigh_heap(&engine->options->heap, profile);

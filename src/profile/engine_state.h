@@ -18,6 +18,7 @@
 #include "profile/command.h"
 #include "profile/engine.h"
 #include "profile/heap_live.h"
+#include "profile/rss_book.h"
 #include "profile/kernel_side.h"
 #include "profile/listening.h"
 #include "profile/lookups.h"
@@ -59,6 +60,7 @@ struct engine {
 	struct retirement retirement;
 	struct collect collect;
 	struct heap_live heap_live;
+	struct rss_book rss_book;
 	struct run_window windows[2]; /* a run that is not cut has the first alone */
 	struct run_window *window;    /* that is sampled, or will be */
 	struct run_window *closing;   /* that has ended; NULL: none is open */
@@ -96,6 +98,9 @@ FPL_MUST_CHECK int engine_open(struct engine *engine, struct fpl_err *err);
 
 /* Stop what still runs, and give everything back. */
 void engine_close(struct engine *engine);
+
+/* Did the user name the process, by -p or as the command? @engine: struct engine. */
+bool engine_names_process(void *engine, uint32_t pid);
 
 /* Close the books of @window, which has ended, and whose samples have all come. Errors: as
  * engine_run. */

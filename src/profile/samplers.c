@@ -24,6 +24,8 @@ static struct bpf_program *program_of(const struct fpless_bpf *skel, enum sample
 		return skel->progs.sample_kprobe;
 	case SAMPLER_UPROBE:
 		return skel->progs.sample_uprobe;
+	case SAMPLER_RSS:
+		return skel->progs.sample_rss;
 	case SAMPLER_ALLOC:
 		return skel->progs.sample_alloc;
 	case SAMPLER_SWITCH:
@@ -95,6 +97,7 @@ int samplers_choose(struct fpless_bpf *skel, const struct source *sources, size_
 	code |= bpf_program__set_autoload(skel->progs.on_free_memory, has_heap);
 	code |= bpf_map__set_autocreate(skel->maps.alloc_calls, has_heap);
 	code |= bpf_map__set_autocreate(skel->maps.live, has_heap);
+	code |= bpf_map__set_autocreate(skel->maps.rss_sizes, is_needed(SAMPLER_RSS, sources, nr));
 	code |= choose_times(skel, has_times(sources, nr));
 	for (size_t i = 0; i < nr; i++)
 		has_record |= sources[i].event != NULL;

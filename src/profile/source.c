@@ -12,6 +12,7 @@ static const struct source_ops *const kinds[] = {
 	[SOURCE_HARDWARE] = &source_perf_ops, [SOURCE_TRACEPOINT] = &source_tracepoint_ops,
 	[SOURCE_PROBE] = &source_probe_ops,   [SOURCE_BLOCKED] = &source_blocked_ops,
 	[SOURCE_HEAP] = &source_heap_ops,     [SOURCE_WAKER] = &source_waker_ops,
+	[SOURCE_RSS] = &source_rss_ops,
 };
 
 /* Are the CPUs that are to be sampled online? */

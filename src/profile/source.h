@@ -42,6 +42,7 @@ enum sampler {
 	SAMPLER_TRACEPOINT,
 	SAMPLER_KPROBE,
 	SAMPLER_UPROBE,
+	SAMPLER_RSS,	       /* where a process's memory has changed */
 	SAMPLER_ALLOC,	       /* at the return of functions that allocate */
 	SAMPLER_SWITCH,	       /* at the end of a switch between threads */
 	SAMPLER_SWITCH_KPROBE, /* likewise, in kernels without a tracepoint there */

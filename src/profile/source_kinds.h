@@ -19,5 +19,8 @@ extern const struct source_ops source_blocked_ops;
 /* Wakeups: a sample is of the thread that ends another one's block. */
 extern const struct source_ops source_waker_ops;
 
+/* Changes of the resident memory of processes. */
+extern const struct source_ops source_rss_ops;
+
 /* The functions of programs that allocate and free memory. */
 extern const struct source_ops source_heap_ops;

@@ -55,6 +55,11 @@ static int open_event(const struct source_spec *spec, uint64_t period, uint64_t 
 	};
 
 	exclude_modes(spec, &attr);
+	if (spec->perf_type == PERF_TYPE_BREAKPOINT) {
+		attr.bp_type = spec->breakpoint.access;
+		attr.bp_addr = spec->breakpoint.addr;
+		attr.bp_len = spec->breakpoint.len;
+	}
 	/* the clock's period is exact; cycles need the kernel's control loop to follow the clock */
 	if (spec->class == SOURCE_CLOCK && spec->perf_type == PERF_TYPE_HARDWARE) {
 		attr.freq = 1;
@@ -83,17 +88,35 @@ static int try_event(const struct source_spec *spec, int cpu)
 	return 0;
 }
 
+/* Can the first CPU watch the bytes? */
+static int check_breakpoint(const struct source_spec *spec, int cpu, struct fpl_err *err)
+{
+	int code = try_event(spec, cpu);
+
+	if (code == -ENOSPC)
+		return fpl_fail(err, -EOPNOTSUPP, "%s: all debug registers of the CPU are in use",
+				spec->name);
+	if (code == -EINVAL)
+		return fpl_fail(err, -EINVAL, "-e %s: this CPU watches no such access there",
+				spec->name);
+	return means_no_event(code)
+		       ? fpl_fail(err, -EOPNOTSUPP, "%s: this machine has no debug registers",
+				  spec->name)
+		       : 0;
+}
+
 /* Does the first CPU have the counter, if one is wanted? */
 static int choose(struct source *source, const struct engine_options *options, struct fpl_err *err)
 {
 	const struct source_spec *spec = source_asked(source, options);
 	struct perf_events *events = source->own;
-	int code = 0;
+	int cpu = options->cpus.nr ? options->cpus.cpus[0] : source->cpus.cpus[0], code = 0;
 
 	events->spec = *spec;
+	if (spec->perf_type == PERF_TYPE_BREAKPOINT)
+		return check_breakpoint(spec, cpu, err);
 	if (spec->perf_type == PERF_TYPE_HARDWARE || spec->perf_type == PERF_TYPE_RAW)
-		code = try_event(spec,
-				 options->cpus.nr ? options->cpus.cpus[0] : source->cpus.cpus[0]);
+		code = try_event(spec, cpu);
 	if (!means_no_event(code))
 		return 0; /* another error is told by the real open */
 	if (!spec->or_clock)

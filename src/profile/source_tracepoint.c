@@ -13,6 +13,7 @@
 #include "proc/tracefs.h"
 #include "profile/source_kinds.h"
 #include "profile/source_record.h"
+#include "profile/source_tracepoint.h"
 #include "source/event_format.h"
 
 /* Source.own. */
@@ -42,8 +43,8 @@ static int ask(struct tracepoint *point, const struct source_spec *spec, const c
 	return source_record_ask(spec, key, &format, &point->event, err);
 }
 
-/* Errors: of perf_event_open. */
-static int open_event(uint64_t id, int cpu)
+int source_tracepoint_event(uint64_t id, int cpu, const char *name, int *ret_fd,
+			    struct fpl_err *err)
 {
 	struct perf_event_attr attr = {
 		.size = sizeof(attr),
@@ -53,7 +54,12 @@ static int open_event(uint64_t id, int cpu)
 	};
 	int fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 
-	return fd < 0 ? -errno : fd;
+	if (fd < 0 && advice_is_refusal(-errno))
+		return advice_fail_events(err, -EACCES, "perf_event_open");
+	if (fd < 0)
+		return fpl_fail(err, -EOPNOTSUPP, "%s: perf_event_open: %s", name, strerror(errno));
+	*ret_fd = fd;
+	return 0;
 }
 
 static int tracepoint_open(struct source *source, const struct engine_options *options,
@@ -86,12 +92,9 @@ static int tracepoint_open(struct source *source, const struct engine_options *o
 	if (code)
 		return code;
 	point->event.every = spec->period ? (uint32_t)spec->period : 1;
-	point->fd = open_event(id, source->cpus.cpus[0]);
-	if (advice_is_refusal(point->fd))
-		return advice_fail_events(err, -EACCES, "perf_event_open");
-	if (point->fd < 0)
-		return fpl_fail(err, -EOPNOTSUPP, "%s: perf_event_open: %s", spec->name,
-				strerror(-point->fd));
+	code = source_tracepoint_event(id, source->cpus.cpus[0], spec->name, &point->fd, err);
+	if (code)
+		return code;
 	source->sampler = SAMPLER_TRACEPOINT;
 	source->event = &point->event;
 	source_record_describe(source, spec, &point->event);

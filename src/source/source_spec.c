@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/similar.h"
+#include "source/breakpoint_word.h"
 #include "source/probe_word.h"
 
 #define SOFTWARE(name, alias, config, is_kernel, what)                                    \
@@ -62,7 +63,6 @@ const size_t source_words_nr = ARRAY_SIZE(source_words);
 static const struct {
 	const char *prefix, *why;
 } others[] = {
-	{ "mem:", "accesses to an address are not sampled" },
 	/* it may interrupt the code that stores the user's registers */
 	{ "nmi:", "registers may be half stored there" },
 	{ "ftrace:", "it calls no program" },
@@ -101,6 +101,21 @@ struct source_spec source_spec_default(void)
 
 	spec.or_clock = true;
 	return spec;
+}
+
+struct source_spec source_spec_page_faults(void)
+{
+	return source_spec_of(&source_words[2]);
+}
+
+struct source_spec source_spec_rss(void)
+{
+	return (struct source_spec){
+		.name = "rss",
+		.class = SOURCE_RSS,
+		.perf_type = PERF_TYPE_TRACEPOINT,
+		.period = 1,
+	};
 }
 
 struct source_spec source_spec_heap(uint64_t stride)
@@ -214,6 +229,19 @@ static int parse_modifiers(const char *word, const char *modifiers, struct sourc
 	return 0;
 }
 
+static int parse_breakpoint(const char *word, struct source_spec *ret, struct fpl_err *err)
+{
+	struct source_spec spec;
+	const char *rest;
+	int code = breakpoint_word_parse(word, &spec, &rest, err);
+
+	if (!code && *rest)
+		code = parse_modifiers(word, rest + 1, &spec, err);
+	if (!code)
+		*ret = spec;
+	return code;
+}
+
 /* The name that is meant by @word, most likely; NULL: none is like it. */
 static const char *nearest(const char *word, size_t len)
 {
@@ -262,6 +290,8 @@ int source_spec_parse(const char *word, struct source_spec *ret, struct fpl_err 
 
 	if (probe_word_is(word))
 		return parse_probe(word, ret, err);
+	if (breakpoint_word_is(word))
+		return parse_breakpoint(word, ret, err);
 	if (known)
 		spec = source_spec_of(known);
 	else if (is_name(CYCLES, word, len))

@@ -20,19 +20,27 @@ enum source_class {
 	SOURCE_BLOCKED,	   /* threads that run again; samples weigh the nanoseconds they slept */
 	SOURCE_WAKER,	   /* threads that wake others up; samples weigh what those had slept */
 	SOURCE_HEAP,	   /* allocations of programs, sampled by their bytes: no word of -e */
+	SOURCE_RSS,	   /* growth of their resident memory; the same */
 };
 
 #define SOURCE_NAME_MAX 128
+
+/* Bytes that the CPU watches. */
+struct source_breakpoint {
+	uint64_t addr, len;
+	uint32_t access; /* HW_BREAKPOINT_* */
+};
 
 struct source_spec {
 	char name[SOURCE_NAME_MAX]; /* as perf prints it, without modifiers; a probe's word */
 	enum source_class class;
 	uint32_t perf_type; /* as in perf_event_attr */
 	uint64_t perf_config;
-	bool or_clock;			   /* sample cpu-clock where there is no such counter */
-	bool exclude_user, exclude_kernel; /* the modifiers k and u */
-	bool exclude_hv;		   /* any modifier: perf means no hypervisor then */
-	const char *probe;		   /* of a probe the word (source/probe_word.h), borrowed */
+	bool or_clock;			     /* sample cpu-clock where there is no such counter */
+	bool exclude_user, exclude_kernel;   /* the modifiers k and u */
+	bool exclude_hv;		     /* any modifier: perf means no hypervisor then */
+	struct source_breakpoint breakpoint; /* of PERF_TYPE_BREAKPOINT */
+	const char *probe; /* of a probe the word (source/probe_word.h), borrowed */
 	/* One event in so many is sampled; of a clock nanoseconds; 0: each, of a clock by hz. */
 	uint64_t period;
 	/* Questions about the event's record, borrowed; NULL: not asked. */
@@ -58,9 +66,9 @@ extern const struct source_word source_words[];
 extern const size_t source_words_nr;
 
 /*
- * Parse @word: NAME, NAME:u, NAME:k, rNNN, CATEGORY:NAME or a probe's, which is borrowed. Writes
- * *ret on success only. -EINVAL, with a line without the "-e": it is no such word, and which one
- * may be meant.
+ * Parse @word: NAME, NAME:u, NAME:k, rNNN, mem:ADDR, CATEGORY:NAME or a probe's, which is borrowed.
+ * Writes *ret on success only. -EINVAL, with a line without the "-e": it is no such word, and which
+ * one may be meant.
  */
 FPL_MUST_CHECK int source_spec_parse(const char *word, struct source_spec *ret,
 				     struct fpl_err *err);
@@ -80,6 +88,12 @@ struct source_spec source_spec_blocked(void);
 struct source_spec source_spec_waker(void);
 
 struct source_spec source_spec_of(const struct source_word *word);
+
+/* Resident memory: samples weigh what of their stacks' is resident at the end. */
+struct source_spec source_spec_rss(void);
+
+/* Page faults, which stand for it where the kernel does not tell how it changes. */
+struct source_spec source_spec_page_faults(void);
 
 /* Allocations; one byte in @stride is sampled, 1..UINT32_MAX. */
 struct source_spec source_spec_heap(uint64_t stride);

@@ -136,7 +136,7 @@ refused '--unit x: expected bytes, ns or count' profile -e sched:sched_switch --
 refused '-e uprobe:main: expected uprobe:FILE:FUNC\[\+OFF\]' profile -e uprobe:main
 refused '-e usdt:libc.so.6:setjmp: expected usdt:FILE:PROVIDER:NAME' profile -e usdt:libc.so.6:setjmp
 refused '-e uprobe:/bin/sh:main: without -p and COMMAND, every process that comes by pays some 0.6 us: say so by -a' profile -e uprobe:/bin/sh:main
-refused '-e mem:0x1000:rw: accesses to an address are not sampled' profile -e mem:0x1000:rw
+refused '-e mem:0x1002:rw: the address is no multiple of 4: a shorter length is mem:ADDR/1' profile -e mem:0x1002:rw
 refused '-e cpu-cycles: one clock a run: -e cpu-clock is given, too' profile -e cpu-clock -e cpu-cycles
 refused '-e cpu-clock: :u and :k are for all events of a run' profile -e faults:u,cpu-clock
 refused '-e cpu-cycles: :u and :k are for all events of a run' profile -e faults:k -e cycles

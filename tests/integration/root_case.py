@@ -204,6 +204,24 @@ class RootCase(unittest.TestCase):
         before = nr_fired(process.pid)
         self.wait_while_it_runs(process, f"{nr_more} samples", lambda: nr_fired(process.pid) >= before + nr_more)
 
+    def wait_until_gate(self, run, nr_links):
+        """Until a run of fpless has attached so many programs and waits for samples. What its programs do does not tell: a
+        source without a switch runs them before the run's gate is open."""
+        def is_attached():
+            try:
+                links = [os.readlink(f"/proc/{run.pid}/fd/{fd}") for fd in os.listdir(f"/proc/{run.pid}/fd")]
+            except OSError:
+                return False
+            return sum("bpf_link" in link for link in links) >= nr_links
+
+        def rests():
+            before = cpu_ms(run.pid)
+            time.sleep(1)
+            return cpu_ms(run.pid) == before
+
+        self.wait_while_it_runs(run, "the programs are attached", is_attached)
+        self.wait_while_it_runs(run, "it waits for samples", rests)  # it opens the gate some ms after the last one
+
     def wait_until_used(self, process, pids, ms, threads=False):
         """Until each of the processes, or threads, has used so much more CPU time, while a run of fpless goes on."""
         wanted = {pid: cpu_ms(pid, threads) + ms for pid in pids}

@@ -3,8 +3,6 @@
 """What doctor says is true: `fpless profile` runs where doctor says so, and is refused with the same
 words where it says not. Sysctls are put back."""
 
-import ctypes
-import errno
 import json
 import os
 import shutil
@@ -17,30 +15,13 @@ from fpless_run import TIMEOUT_S
 from parser_processes import NO_CAPABILITIES, readers, status
 from pending_case import CALLER, STEPS, Hurry
 from root_case import FPLESS, RootCase, fixture, main, write
+from seccomp_filter import refuse_calls
 from slow_code import slow_file
 from waiting import wait_for, wait_until_it_runs
 
 NOBODY = 65534
 ALL = "+bpf,+perfmon,+sys_ptrace,+dac_read_search,+checkpoint_restore,+syslog,+sys_nice"
 SYS_BPF, SYS_PERF_EVENT_OPEN = 321, 298
-
-
-def refuse_calls(*numbers):
-    """A seccomp filter for a child: EPERM for these system calls, as containers have it."""
-    load, jump, answer = 0x20, 0x15, 0x06
-    program = [(load, 0, 0, 0)]
-    for i, number in enumerate(numbers):
-        program.append((jump, len(numbers) - i, 0, number))
-    program += [(answer, 0, 0, 0x7FFF0000), (answer, 0, 0, 0x00050000 | errno.EPERM)]
-    code = b"".join(struct.pack("<HBBI", *step) for step in program)
-
-    def preexec():
-        libc = ctypes.CDLL(None, use_errno=True)
-        buffer = ctypes.create_string_buffer(code)
-        header = struct.pack("<H6xQ", len(program), ctypes.addressof(buffer))
-        if libc.prctl(22, 2, ctypes.c_char_p(header), 0, 0):  # PR_SET_SECCOMP, a filter
-            raise OSError(ctypes.get_errno(), "seccomp")
-    return preexec
 
 
 def maps(pid):

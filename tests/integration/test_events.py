@@ -13,7 +13,7 @@ import sys
 import unittest
 
 from fpless_run import TIMEOUT_S
-from root_case import FPLESS, RootCase, main
+from root_case import FPLESS, RootCase, fixture, main
 
 NR_PAGES = 20000
 NR_SLEEPS = 300
@@ -57,6 +57,13 @@ open(sys.argv[2], "w").write("done")
 # The kernel's names of what perf's words are.
 NAMED = {"page-faults": "PAGE_FAULTS", "minor-faults": "PAGE_FAULTS_MIN", "major-faults": "PAGE_FAULTS_MAJ",
          "context-switches": "CONTEXT_SWITCHES", "cpu-migrations": "CPU_MIGRATIONS"}
+
+WANTED = {"PERF_COUNT_SW_" + word for word in NAMED.values()}
+
+# One event in so many, and as fpless tries whether there is such an event.
+EVERY, TRIED_EVERY = 1000, 1000003
+
+NR_STORES = 500
 
 # A burst of faults of a process that is milliseconds old needs room for as many snapshots.
 ROOM = ("--ring-memory", "256M")
@@ -132,13 +139,33 @@ class Events(RootCase):
                     continue  # refused: they happen in the kernel
                 with self.subTest(name + modifier):
                     event = name + modifier
-                    ours = self.asked("profile", [FPLESS, "profile", "-e", event, "-q", "-o", self.path("x.folded"), "--", "true"])
-                    perf = self.asked("perf", ["unshare", "-m", "perf", "record", "-q", "-o", self.path("x.data"), "-e", event, "true"])
+                    ours, perf = self.both_ask(event, lambda line: re.search(r"= \d+$", line) and "sample_period=0" not in line)
+                    ours, perf = ([call for call in calls if call["config"] in WANTED] for calls in (ours, perf))
                     self.assertEqual(ours[0], perf[0])
                     self.assertEqual(ours[0]["config"], "PERF_COUNT_SW_" + NAMED[name])
 
-    def asked(self, name, command):
-        """What each call asked that opened an event, but for those that only tell of mappings, or try what the kernel can."""
+    @unittest.skipUnless(shutil.which("perf") and shutil.which("strace"), "linux-perf or strace is not installed")
+    def test_the_kernel_is_asked_for_counters_and_breakpoints_as_perf_asks_it(self):
+        """Also where it has none of them: the call is the same."""
+        for event in ("instructions", "cache-misses:k", "branch-misses:u", "r1A8", "r1a8:u", "mem:0x1000", "mem:0x1000/8:w",
+                      "mem:0x1000:w:u", "mem:0x1000:x"):
+            with self.subTest(event):
+                ours, perf = self.both_ask(event, lambda line: re.search(rf"sample_period=({EVERY}|{TRIED_EVERY}),", line),
+                                           "-c", str(EVERY))
+                self.assertEqual(ours[0], perf[0])
+                self.assertEqual(ours[0]["type"], "PERF_TYPE_" + ("BREAKPOINT" if event[0] == "m" else
+                                                                  "RAW" if event[0] == "r" else "HARDWARE"))
+
+    def both_ask(self, event, is_wanted, *options):
+        """What fpless asks the kernel for, and what perf does."""
+        ours = self.asked("profile", [FPLESS, "profile", *options, "-e", event, "-q", "-o", self.path("x.folded"), "--", "true"],
+                          is_wanted)
+        perf = self.asked("perf", ["unshare", "-m", "perf", "record", *options, "-q", "-o", self.path("x.data"), "-e", event, "true"],
+                          is_wanted)
+        return ours, perf
+
+    def asked(self, name, command, is_wanted):
+        """What each call asked that was to open an event, of those whose line is wanted."""
         trace = self.path(name)
         # strace shows calls that it does not know, too: number 335, by which a function with a return probe of another tool
         # returns. A file of each thread: in one for all a call may be in two lines.
@@ -149,9 +176,33 @@ class Events(RootCase):
             with open(path, encoding="utf-8") as file:
                 lines += file
             os.remove(path)
-        calls = [dict(re.findall(r"\b(type|config|exclude_\w+)=(\w+)", line)) for line in lines
-                 if re.search(r"^perf_event_open\(.*= \d+$", line) and "sample_period=0" not in line]
-        return [call for call in calls if call["config"] in {"PERF_COUNT_SW_" + word for word in NAMED.values()}]
+        return [dict(re.findall(r"\b(type|config|bp_type|bp_addr|bp_len|exclude_\w+)=(\w+)", line)) for line in lines
+                if line.startswith("perf_event_open(") and is_wanted(line)]
+
+    def test_stores_to_watched_bytes_are_those_of_the_program(self):
+        program = fixture("sources")
+        symbols = subprocess.run(["nm", program], capture_output=True, check=True).stdout.decode()
+        event = f"mem:0x{re.search(r'(?m)^0*([0-9a-f]+) . watched$', symbols).group(1)}:w"
+        done = self.fpless("profile", "-e", event, "-f", "--", "true")
+        if b"no debug registers" in done.stderr:
+            self.assertEqual(done.returncode, 2)
+            self.skipTest(done.stderr.decode())
+        run = self.profile("-e", event, *ROOM, "--", program, str(NR_STORES))
+        self.assert_books(run)
+        self.assert_complete(run)
+        self.assertEqual((run.meta["event"], run.meta["weight_unit"]), (event, "count"))
+        stores = sum(stack["count"] for stack in run.stacks
+                     if stack["user"] and stack["user"][0].get("symbol") == "stores")
+        self.assertEqual(stores, NR_STORES - run.stats["missed"])
+        run = self.profile("-e", event, "-c", "10", *ROOM, "--", program, str(NR_STORES))
+        self.assertGreaterEqual(run.stats["weight"], NR_STORES - 10 * os.cpu_count() - 10 * run.stats["missed"])
+        self.assertLessEqual(run.stats["weight"], NR_STORES + 10 * os.cpu_count())
+
+    def test_bytes_that_no_register_is_left_for_are_refused(self):
+        events = ",".join(f"mem:{at:#x}:w" for at in range(0x1000, 0x1000 + 4 * 9, 4))
+        done = self.fpless("profile", "-e", events, "-f", "--", "true")
+        self.assertEqual(done.returncode, 2)
+        self.assertRegex(done.stderr, rb"^fpless: mem:0x10\w\w:w: (all debug registers of the CPU are in use|this machine has no debug registers)\n$")
 
     def test_one_in_ten_weighs_ten(self):
         run, faults = self.events("faults", TOUCH, 2 * NR_PAGES, "-c", "10")

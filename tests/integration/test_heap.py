@@ -8,7 +8,6 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 
 import pprof_file
 from fpless_run import TIMEOUT_S, Run, skip
@@ -16,7 +15,6 @@ from return_probes import need_uprobes
 from root_case import FPLESS, RootCase, fixture, main
 
 from chance import is_too_few  # root_case knows where
-from waiting import cpu_ms
 
 HEAP, STATIC = fixture("heap"), fixture("heap_static")
 EACH = ("--sample-bytes", "1", "--ring-memory", "256M")
@@ -126,7 +124,7 @@ class Heap(RootCase):
             run = subprocess.Popen([FPLESS, "heap", *Run.outputs(self.folder), "--no-cache", *EACH, "-v", "-p", str(process.pid)],
                                    stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
             self.addCleanup(run.kill)
-            self.wait_until_gate(run)
+            self.wait_until_gate(run, nr_links=10)
             process.stdin.write(b"x")
             process.stdin.flush()
             said = b"".join(process.stdout.readline() for _ in range(10))
@@ -136,22 +134,6 @@ class Heap(RootCase):
         self.assertEqual(run.faults(), [])
         self.assert_is_ledger(run, said)
         self.assertEqual({stack["pid"] for stack in run.stacks}, {process.pid})
-
-    def wait_until_gate(self, run):
-        """Until a program that allocates is sampled: this one, by another run, would not tell of the first one's gate."""
-        def is_open():
-            try:
-                links = [os.readlink(f"/proc/{run.pid}/fd/{fd}") for fd in os.listdir(f"/proc/{run.pid}/fd")]
-            except OSError:
-                return False
-            return sum("bpf_link" in link for link in links) >= 10
-        def rests():
-            before = cpu_ms(run.pid)
-            time.sleep(1)
-            return cpu_ms(run.pid) == before
-
-        self.wait_while_it_runs(run, "the probes are attached", is_open)
-        self.wait_while_it_runs(run, "it waits for samples", rests)  # it opens the gate some ms after the last probe
 
     def test_what_went_with_its_program_is_not_live(self):
         run = self.heap("--", HEAP, "64", "exec", "/bin/true")

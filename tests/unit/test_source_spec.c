@@ -2,6 +2,7 @@
 #include "cmocka_all.h"
 
 #include <errno.h>
+#include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
 #include <string.h>
 
@@ -92,7 +93,20 @@ static void nonsense_is_refused_with_what_may_be_meant(void **state)
 		{ "sched:sched_switch:u", "sched:sched_switch:u: no name of a tracepoint" },
 		{ "sched:../sched", "sched:../sched: no name of a tracepoint" },
 		{ "sched:", "sched:: no such event" },
-		{ "mem:0x1:rw", "mem:0x1:rw: accesses to an address are not sampled" },
+		{ "mem:", "mem:: expected mem:ADDR[/LEN][:rw]" },
+		{ "mem:x", "mem:x: expected mem:ADDR[/LEN][:rw]" },
+		{ "mem:0x1y", "expected mem:ADDR[/LEN][:rw]" },
+		{ "mem:-8", "expected mem:ADDR[/LEN][:rw]" },
+		{ "mem:0x10000000000000000", "expected mem:ADDR[/LEN][:rw]" },
+		{ "mem:0x1000/", "expected mem:ADDR[/LEN][:rw]" },
+		{ "mem:0x1000/3", "mem:0x1000/3: expected 1, 2, 4 or 8 bytes" },
+		{ "mem:0x1000/16", "expected 1, 2, 4 or 8 bytes" },
+		{ "mem:0x1002", "mem:0x1002: the address is no multiple of 4" },
+		{ "mem:0x1000:rx", "mem:0x1000:rx: expected r, w, rw or x behind the address" },
+		{ "mem:0x1000:www", "expected r, w, rw or x" },
+		{ "mem:0x1000:", "expected u or k behind the colon" },
+		{ "mem:0x1000:rw:x", "expected u or k behind the colon" },
+		{ "mem:0x1000:pp", "expected r, w, rw or x" },
 		{ "uprobe:malloc", "uprobe:malloc: expected uprobe:FILE:FUNC[+OFF]" },
 		{ "page-faults,cs", "page-faults,cs: one event a run" },
 	};
@@ -108,6 +122,43 @@ static void nonsense_is_refused_with_what_may_be_meant(void **state)
 		if (!strstr(err.msg, cases[i].says))
 			fail_msg("%s: said: %s", cases[i].word, err.msg);
 		assert_memory_equal(&spec, &before, sizeof(spec));
+	}
+}
+
+static void bytes_to_watch_are_perfs(void **state)
+{
+	static const struct {
+		const char *word, *name;
+		uint64_t addr, len;
+		uint32_t access;
+		bool exclude_user, exclude_kernel;
+	} cases[] = {
+		{ "mem:0x1000", "mem:0x1000", 0x1000, 4, HW_BREAKPOINT_RW, false, false },
+		{ "mem:4096:w", "mem:4096:w", 4096, 4, HW_BREAKPOINT_W, false, false },
+		{ "mem:0x1001/1:rw", "mem:0x1001/1:rw", 0x1001, 1, HW_BREAKPOINT_RW, false, false },
+		{ "mem:0x1008/8:r", "mem:0x1008/8:r", 0x1008, 8, HW_BREAKPOINT_R, false, false },
+		{ "mem:0x1001:x", "mem:0x1001:x", 0x1001, sizeof(long), HW_BREAKPOINT_X, false,
+		  false },
+		{ "mem:0x1000:w:u", "mem:0x1000:w", 0x1000, 4, HW_BREAKPOINT_W, false, true },
+		{ "mem:0x1000:k", "mem:0x1000", 0x1000, 4, HW_BREAKPOINT_RW, true, false },
+		{ "mem:0xffffffff81000000:w", "mem:0xffffffff81000000:w", 0xffffffff81000000, 4,
+		  HW_BREAKPOINT_W, false, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct source_spec spec;
+		struct fpl_err err = { 0 };
+
+		if (source_spec_parse(cases[i].word, &spec, &err))
+			fail_msg("%s: %s", cases[i].word, err.msg);
+		if (strcmp(spec.name, cases[i].name) != 0 || spec.class != SOURCE_SOFTWARE ||
+		    spec.perf_type != PERF_TYPE_BREAKPOINT || spec.perf_config ||
+		    spec.breakpoint.addr != cases[i].addr || spec.breakpoint.len != cases[i].len ||
+		    spec.breakpoint.access != cases[i].access ||
+		    spec.exclude_user != cases[i].exclude_user ||
+		    spec.exclude_kernel != cases[i].exclude_kernel)
+			fail_msg("%s: understood as %s", cases[i].word, spec.name);
 	}
 }
 
@@ -175,6 +226,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(words_are_perfs_with_its_aliases_and_modifiers),
 		cmocka_unit_test(nonsense_is_refused_with_what_may_be_meant),
+		cmocka_unit_test(bytes_to_watch_are_perfs),
 		cmocka_unit_test(probes_are_left_to_whoever_opens_them),
 		cmocka_unit_test(every_listed_name_is_understood_and_no_two_are_alike),
 		cmocka_unit_test(distance_is_of_insertions_deletions_and_replacements),

@@ -27,6 +27,7 @@ from fpless_run import Files, Run
 from probe_calls import ProbeCalls
 from programs import SAMPLES_MIN
 from rights import Rights
+from rss_holders import RssHolders
 from run_fixture import copies
 
 HZ = 97  # no divisor of the kernel's tick
@@ -107,6 +108,7 @@ class Test:
         self.limit = CpuLimit(self.fpless, self.fixtures)
         self.probes = ProbeCalls(self.fpless, self.fixtures)
         self.rights = Rights(self.fpless, self.fixtures)
+        self.rss = RssHolders(self.fpless, self.fixtures)
 
     def known(self, place):
         return programs.known(self.fixtures, self.expectations, place)
@@ -144,7 +146,8 @@ class Test:
                  shlex.join([os.path.realpath(self.heap_test), HEAP_OPERATIONS])
                  + " > /out/heap 2>&1; echo $? >> /out/heap"]
         lines += [run.script(self.fpless, self.sequence) for run in self.runs]
-        lines += [part.script() for part in (self.blocked, self.cgroup, self.limit, self.probes, self.rights)]
+        parts = (self.blocked, self.cgroup, self.limit, self.probes, self.rights, self.rss)
+        lines += [part.script() for part in parts]
         words = [self.fpless, "compare", "-F", str(HZ), "--json", "--",
                  os.path.join(self.fixtures, "frames"), "1500", "200"]
         lines += [f"echo {FP_DEPTH} > /proc/sys/kernel/perf_event_max_stack",
@@ -294,7 +297,7 @@ def main():
         if test.main.run.status == 0:
             faults += test.judge_distro() + test.compare_with_host(test.main)
         faults += test.judge_compare(out) + test.blocked.judge(out) + test.cgroup.judge(out)
-        faults += test.limit.judge(out) + test.probes.judge(out) + test.rights.judge(out)
+        faults += test.limit.judge(out) + test.probes.judge(out) + test.rights.judge(out) + test.rss.judge(out)
         if faults and os.environ.get("FPLESS_TEST_KEEP"):
             shutil.copytree(out, os.environ["FPLESS_TEST_KEEP"], dirs_exist_ok=True)
         return boot.end(faults)
