@@ -18,6 +18,9 @@
 #include "bpf/shared_script.h"
 #include "bpf/walk_read.h"
 
+/* Frames between those of two native frames, at the most. */
+#define SCRIPT_BETWEEN_MAX 8u
+
 /* Begin a walk. */
 WALK_INLINE void script_begin(struct fpl_walk *walk)
 {
@@ -70,13 +73,18 @@ WALK_INLINE int script_word(struct env *env, struct fpl_walk *walk, __u64 addr)
  */
 WALK_INLINE int script_follow(struct env *env, struct fpl_walk *walk, __u64 packed, __u64 base)
 {
-	__u32 bits = (__u32)(packed >> 56);
+	__u32 bits = (__u32)(packed >> 56), nr = (__u32)(packed >> 48 & 0xff);
 	__u64 addr = base + (__u64)(__s64)(__s16)packed;
 
 	if (script_word(env, walk, addr & ~7ull))
 		return 1;
-	if ((packed >> 48 & 0xff) > 1) {
-		addr = walk->word + (__u64)(__s64)(__s16)(packed >> 16);
+	if (nr > 1) {
+		addr = (walk->word & ~7ull) + (__u64)(__s64)(__s16)(packed >> 16);
+		if (script_word(env, walk, addr & ~7ull))
+			return 1;
+	}
+	if (nr > 2) {
+		addr = (walk->word & ~7ull) + (__u64)(__s64)(__s16)(packed >> 32);
 		if (script_word(env, walk, addr & ~7ull))
 			return 1;
 	}
@@ -109,14 +117,38 @@ WALK_INLINE int script_load(struct env *env, struct fpl_walk *walk,
 	return failed;
 }
 
+/* Is the value that @packed, a struct fpl_script_load, leads to from @addr the one that the rule at
+ * hand checks for? */
+WALK_INLINE int script_check(struct env *env, struct fpl_walk *walk, __u64 packed, __u64 addr)
+{
+	return walk_is_user(addr) && !(addr & 7) && !script_follow(env, walk, packed, addr) &&
+	       walk->word - walk->script_check < walk->script_check_size;
+}
+
+#ifdef __bpf__
+WALK_GLOBAL int script_check_once(struct fpl_walk *walk, __u64 packed, __u64 addr)
+{
+	return walk ? script_check(0, walk, packed, addr) : 0;
+}
+#endif
+
+WALK_INLINE int script_passes(struct env *env, struct fpl_walk *walk,
+			      const struct fpl_script_load *check, __u64 addr)
+{
+	__u64 packed = *(const __u64 *)check;
+
+#ifdef __bpf__
+	return script_check_once(walk, packed, addr);
+#else
+	return script_check(env, walk, packed, addr);
+#endif
+}
+
 /* Does @frame pass the check of @rule? */
 WALK_INLINE int script_is_frame(struct env *env, struct fpl_walk *walk,
 				const struct fpl_script_rule *rule, __u64 frame)
 {
-	__u64 value = 0;
-
-	return walk_is_user(frame) && !(frame & 7) &&
-	       !script_load(env, walk, &rule->check, frame, &value) && value == walk->script_check;
+	return script_passes(env, walk, &rule->check, frame);
 }
 
 WALK_INLINE void script_add(struct fpl_walk *walk, __u64 word)
@@ -129,28 +161,32 @@ WALK_INLINE void script_add(struct fpl_walk *walk, __u64 word)
 		walk->script_words[idx] = word;
 }
 
-/* Words read of a code object, the last of which leads to a text; and of the text. */
-#define SCRIPT_CONTENT_WORDS 9u
+/* Words read of a code object at the most, and of a text. */
+#define SCRIPT_CONTENT_WORDS 32u
 #define SCRIPT_TEXT_WORDS    6u
 
 /*
- * A code object's words have this besides its address: a hash of the first two of its words from
- * the rule's first offset on, and of the text that the last of them leads to, from its second one
- * on. A pointer is no content: memory that was freed is handed out again in the same order.
+ * A code object's words have this besides its address: a hash of what the rule's @packed, a struct
+ * fpl_script_content, has of it. A pointer is no content where its memory may be freed, because
+ * memory that was freed is handed out again in the same order.
  */
 WALK_INLINE int script_read_content(struct env *env, struct fpl_walk *walk, __u64 code,
 				    __u64 packed)
 {
 	__u64 *words = walk->code;
+	__u64 other = packed >> 32 & (SCRIPT_CONTENT_WORDS - 1);
+	__u64 last = packed >> 40 & (SCRIPT_CONTENT_WORDS - 1);
+	__u64 size = (packed >> 48 & 0xff) * 8;
 	__u64 hash, text;
 
 	walk->script_last[0] = code;
 	walk->script_last[1] = 0;
-	if (env_read_stack(env, words, 8 * SCRIPT_CONTENT_WORDS,
-			   code + (__u64)(__s64)(__s16)packed))
+	LOOKUP_OPAQUE(size);
+	if (size > 8 * SCRIPT_CONTENT_WORDS ||
+	    env_read_stack(env, words, (__u32)size, code + (__u64)(__s64)(__s16)packed))
 		return 0;
-	text = words[SCRIPT_CONTENT_WORDS - 1] + (__u64)(__s64)(__s16)(packed >> 16);
-	hash = (words[0] ^ words[1] >> 29 ^ words[1] << 35) * 0x9e3779b97f4a7c15ull;
+	text = words[last] + (__u64)(__s64)(__s16)(packed >> 16);
+	hash = (words[0] ^ words[other] >> 29 ^ words[other] << 35) * 0x9e3779b97f4a7c15ull;
 	if (walk_is_user(text) && !env_read_stack(env, words, 8 * SCRIPT_TEXT_WORDS, text)) {
 #pragma GCC unroll 6
 		for (__u32 i = 0; i < SCRIPT_TEXT_WORDS; i++)
@@ -189,7 +225,6 @@ struct script_chain {
 	struct fpl_walk *walk;
 	struct env *env;
 	const struct fpl_script_rule *rule;
-	__u32 nr;
 };
 
 /* One script frame: append it, go on to the next. */
@@ -210,22 +245,22 @@ static long script_one(__u32 idx, void *arg)
 	if (off >= walk->script_window_size || off + rule->above > walk->script_window_size)
 		script_window(env, walk, frame, rule->above);
 	if (script_load(env, walk, &rule->code, frame, &code) ||
-	    script_load(env, walk, &rule->place, frame, &place))
+	    script_load(env, walk, &rule->place, frame, &place) ||
+	    script_load(env, walk, &rule->stop, frame, &stop) ||
+	    script_load(env, walk, &rule->next, frame, &next))
 		return 1;
-	if (!rule->is_single && (script_load(env, walk, &rule->stop, frame, &stop) ||
-				 script_load(env, walk, &rule->next, frame, &next)))
-		return 1;
-	is_last = rule->is_single || stop == rule->stop_value;
+	code &= ~7ull;
+	is_last = (stop & rule->stop_mask) == rule->stop_value;
 	if (!is_last || rule->shows_last) {
 		if (!walk_is_user(code))
 			return 1;
 		content = script_content(env, walk, rule, code);
-		place -= code;
+		place -= code & rule->place_mask;
 		if (place > FPL_SCRIPT_NO_PLACE)
 			place = FPL_SCRIPT_NO_PLACE;
 		script_add(walk, (code & FPL_SCRIPT_CODE_MASK) | (content >> 48 << 48));
 		script_add(walk, place | (content >> 16 << 32));
-		chain->nr++;
+		walk->script_chain_nr++;
 	}
 	walk->script_frame = next;
 	if (is_last) {
@@ -234,7 +269,7 @@ static long script_one(__u32 idx, void *arg)
 		return 1;
 	}
 	walk->script_end = FPL_SCRIPT_END_DEPTH;
-	return walk->nr_script_frames + chain->nr >= FPL_SCRIPT_FRAMES_MAX ||
+	return walk->nr_script_frames + walk->script_chain_nr >= FPL_SCRIPT_FRAMES_MAX ||
 	       walk->nr_script > FPL_SCRIPT_WORDS_MAX - 2;
 }
 
@@ -338,7 +373,7 @@ WALK_INLINE int script_slot_votes(struct env *env, struct fpl_walk *walk, __u64 
 	struct fpl_script_rule *rule = env_script_rule(env, (__u32)idx);
 	struct script_ballot ballot = { .walk = walk, .env = env, .rule = rule };
 
-	if (!rule || rule->cfa_reg >= FPL_NR_REGS)
+	if (!rule || !rule->has_slots || rule->cfa_reg >= FPL_NR_REGS)
 		return 0;
 	ballot.cfa = walk->reg[rule->cfa_reg & (FPL_NR_REGS - 1)] + (__u64)(__s64)rule->cfa_off;
 	walk->script_most = 0;
@@ -362,42 +397,111 @@ WALK_INLINE int script_by_slot(struct env *env, struct fpl_walk *walk,
 	return script_is_frame(env, walk, rule, walk->script_frame);
 }
 
-/* The script frame of the native frame at hand, in walk->script_frame; 0: none. Returns whether two
- * witnesses differed. */
-WALK_INLINE int script_place(struct env *env, struct fpl_walk *walk, struct fpl_script_rule *rule,
-			     __u64 idx)
-{
-	struct walker walker = { .walk = walk, .env = env };
-	__u32 reg = rule->settled - 1;
-	__u64 carried = walk->script_carried;
-	int known;
+/* Context of the loop over what lies between two native frames. */
+struct script_between {
+	struct fpl_walk *walk;
+	struct env *env;
+	const struct fpl_script_rule *rule;
+};
 
+static long script_skip(__u32 idx, void *arg)
+{
+	struct script_between *between = arg;
+	struct fpl_walk *walk = between->walk;
+	__u64 frame = walk->script_carried;
+
+	(void)idx;
+	if (script_is_frame(between->env, walk, between->rule, frame))
+		return 1;
+	walk->script_carried = 0;
+	if (!walk_is_user(frame) || (frame & 7) ||
+	    script_load(between->env, walk, &between->rule->next, frame, &walk->script_carried))
+		return 1;
+	return 0;
+}
+
+/* Lead what is carried on to the first frame that passes the check of rule @idx: functions of the
+ * run time have frames in the chain, but no native frame of the loop. Returns 0. */
+WALK_INLINE int script_cross_over(struct env *env, struct fpl_walk *walk, __u64 idx)
+{
+	const struct fpl_script_rule *rule = env_script_rule(env, (__u32)idx);
+	struct script_between between = { .walk = walk, .env = env, .rule = rule };
+
+	if (!rule)
+		return 0;
+	env_loop(SCRIPT_BETWEEN_MAX, script_skip, &between);
+	if (!script_is_frame(env, walk, rule, walk->script_carried))
+		walk->script_carried = 0;
+	return 0;
+}
+WALK_ONCE(script_cross, script_cross_over, 0)
+
+/* Put the place of the innermost script frame into its words, the first of the walk, from the
+ * register that has it before the frame does, if rule @idx names one. Returns 0. */
+WALK_INLINE int script_leaf_place(struct env *env, struct fpl_walk *walk, __u64 idx)
+{
+	const struct fpl_script_rule *rule = env_script_rule(env, (__u32)idx);
+	__u64 addr, place;
+	__u32 reg;
+
+	if (!rule || !rule->leaf.nr)
+		return 0;
+	reg = rule->leaf_reg & (FPL_NR_REGS - 1);
+	addr = walk->reg[reg];
+	if ((walk->known & WALK_BIT(reg)) && script_passes(env, walk, &rule->leaf_check, addr) &&
+	    !script_load(env, walk, &rule->leaf, addr, &place))
+		walk->script_words[2] = (walk->script_words[2] >> 32 << 32) | (__u32)place;
+	return 0;
+}
+WALK_ONCE(script_leaf, script_leaf_place, 0)
+
+/* The script frame of the native frame at hand by rule @idx, in walk->script_frame; 0: none.
+ * Returns whether two witnesses differed. */
+WALK_INLINE int script_place_of(struct env *env, struct fpl_walk *walk, __u64 idx)
+{
+	struct fpl_script_rule *rule = env_script_rule(env, (__u32)idx);
+	struct walker walker = { .walk = walk, .env = env };
+	__u64 carried = walk->script_carried;
+	int known, is_chain;
+	__u32 reg;
+
+	walk->script_frame = 0;
+	if (!rule)
+		return 0;
+	reg = rule->settled - 1;
+	known = rule->settled && (walk->known & WALK_BIT(reg));
+	walk->script_frame = walk->reg[reg & (FPL_NR_REGS - 1)];
+	if (known && walk->script_frame == carried && carried)
+		return 0;
+	is_chain = rule->carries == FPL_SCRIPT_CARRIES_CHAIN && carried;
+	if (is_chain)
+		script_cross(&walker, idx);
+	carried = walk->script_carried;
 	if (!rule->settled) {
 		script_vote(&walker, idx);
 		/* their last look knows whether the register is settled */
 		script_slot_vote(&walker, idx);
-	} else {
-		known = (walk->known & WALK_BIT(reg)) != 0;
-		walk->script_frame = walk->reg[reg & (FPL_NR_REGS - 1)];
-		if (known && walk->script_frame == carried && carried)
-			return 0;
+	} else if ((!known || !script_is_frame(env, walk, rule, walk->script_frame)) &&
+		   !script_by_slot(env, walk, rule)) {
 		/* parts of the loop borrow the register; then the frame is in another one */
-		if ((!known || !script_is_frame(env, walk, rule, walk->script_frame)) &&
-		    !script_by_slot(env, walk, rule))
-			script_vote(&walker, idx);
+		script_vote(&walker, idx);
 	}
 	if (!carried || walk->script_frame == carried)
 		return 0;
-	if (!walk->script_frame && script_is_frame(env, walk, rule, carried))
+	if (is_chain)
+		walk->script_frame = carried;
+	else if (!walk->script_frame && script_is_frame(env, walk, rule, carried))
 		walk->script_frame = carried;
 	return 1;
 }
+WALK_ONCE(script_place, script_place_of, 0)
 
 /* Append the script frames of the native frame appended last, by rule @idx. Returns 0. */
 WALK_INLINE int script_frames(struct env *env, struct fpl_walk *walk, __u64 idx)
 {
 	struct fpl_script_rule *rule = env_script_rule(env, (__u32)idx);
 	struct script_chain chain = { .walk = walk, .env = env, .rule = rule };
+	struct walker walker = { .walk = walk, .env = env };
 	__u32 most = FPL_SCRIPT_CHAIN_MAX;
 	__u64 head = walk->nr_script;
 	__u64 differ, word;
@@ -406,17 +510,22 @@ WALK_INLINE int script_frames(struct env *env, struct fpl_walk *walk, __u64 idx)
 	if (!rule || walk->is_ring || !walk->nr_frames || head > FPL_SCRIPT_WORDS_MAX - 3)
 		return 0;
 	walk->script_end = FPL_SCRIPT_END_UNKNOWN;
-	differ = script_place(env, walk, rule, idx) ? FPL_SCRIPT_DIFFER : 0;
+	differ = script_place(&walker, idx) ? FPL_SCRIPT_DIFFER : 0;
 	walk->script_carried = 0;
 	walk->nr_script = (__u32)head + 1;
+	walk->script_chain_nr = 0;
 	if (walk->nr_script_frames >= FPL_SCRIPT_FRAMES_MAX)
 		walk->script_end = FPL_SCRIPT_END_DEPTH;
 	else if (walk->script_frame)
 		env_loop(most, script_one, &chain);
-	walk->nr_script_frames += chain.nr;
+	if (!rule->carries)
+		walk->script_carried = 0;
+	if (!head && walk->script_chain_nr)
+		script_leaf(&walker, idx);
+	walk->nr_script_frames += walk->script_chain_nr;
 	word = idx << FPL_SCRIPT_RULE_SHIFT |
 	       (__u64)((walk->nr_frames - 1) & 0xffff) << FPL_SCRIPT_INDEX_SHIFT |
-	       (__u64)walk->script_end << FPL_SCRIPT_END_SHIFT | differ | chain.nr;
+	       (__u64)walk->script_end << FPL_SCRIPT_END_SHIFT | differ | walk->script_chain_nr;
 	LOOKUP_OPAQUE(head);
 	if (head < FPL_SCRIPT_WORDS_MAX)
 		walk->script_words[head] = word;
@@ -440,6 +549,7 @@ WALK_INLINE void script_chain(struct walker *walker, __u32 idx)
 	if (!rule)
 		return;
 	walk->script_check = walk->pc - (frame & FPL_FRAME_VADDR_MASK) + rule->check_vaddr;
+	walk->script_check_size = rule->check_size;
 #ifdef __bpf__
 	script_frames_once(walk, idx);
 #else

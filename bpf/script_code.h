@@ -41,9 +41,14 @@ static __always_inline __u64 script_lines(struct fpl_script_code *record,
 					  const struct fpl_script_rule *rule)
 {
 	__u64 addr = script_pointer(record, rule->piece_off[2]);
-	__u64 few = script_copy(record->lines, FPL_SCRIPT_LINES_FEW, addr);
-	__u64 at = (__u64)rule->lines_size_off >> 3, size;
+	__u64 at = (__u64)rule->lines_size_off >> 3, few, size;
 
+	if (rule->last_behind) {
+		size = addr + (__u64)(__s64)rule->last_behind;
+		if (!walk_is_user(size) || bpf_probe_read_user(&addr, sizeof(addr), (void *)size))
+			return 0;
+	}
+	few = script_copy(record->lines, FPL_SCRIPT_LINES_FEW, addr);
 	if (few < FPL_SCRIPT_LINES_FEW || at >= FPL_SCRIPT_LINES_FEW / 8)
 		return few;
 	size = ((const __u64 *)record->lines)[at] + rule->lines_off;

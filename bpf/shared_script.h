@@ -33,8 +33,8 @@ enum fpl_script_end { FPL_SCRIPT_END_LIST(X) FPL_SCRIPT_END_COUNT };
  *          bits 15..0   number of script frames
  *   code   bits 47..0   address of the code object
  *          bits 63..48  bits 63..48 of its content
- *   place  bits 31..0   where in that code, counted from the object on; FPL_SCRIPT_NO_PLACE:
- *                       elsewhere
+ *   place  bits 31..0   where in that code, counted from the object on, or what the rule has as its
+ *                       place; FPL_SCRIPT_NO_PLACE: elsewhere
  *          bits 63..32  bits 47..16 of its content
  *
  * The content is a hash that the rule asks for: another code object at the same address has other
@@ -62,7 +62,10 @@ static inline __attribute__((__always_inline__)) int fpl_frame_is_script(__u64 f
 	return (frame & FPL_FRAME_SCRIPT_MASK) == FPL_FRAME_SCRIPT;
 }
 
-/* A value behind nr loads, each a word at an offset; 0: the rule has none. */
+/*
+ * A value behind nr loads, each a word at an offset; 0: the rule has none. The lowest three bits of
+ * a word that leads on are not of the address: run times mark pointers there.
+ */
 #define FPL_SCRIPT_LOADS_MAX 3u
 struct fpl_script_load {
 	__s16 off[FPL_SCRIPT_LOADS_MAX];
@@ -70,6 +73,19 @@ struct fpl_script_load {
 	__u8 bits; /* of the last word, from its lowest one on; 0: all 64 */
 };
 _Static_assert(sizeof(struct fpl_script_load) == 8, "fpl_script_load is map ABI");
+
+/*
+ * The content of a code object: two of its words, and the beginning of a text that a third one
+ * leads to. Offsets are of words, counted from the object or from first on.
+ */
+struct fpl_script_content {
+	__s16 first;	  /* bytes from the object to the first word, which is one of the two */
+	__s16 text_off;	  /* bytes from where the text's pointer leads to */
+	__u8 other, text; /* the other word, and the text's pointer: words behind the first */
+	__u8 nr;	  /* words to read; 0: the rule asks for no content */
+	__u8 _pad;
+};
+_Static_assert(sizeof(struct fpl_script_content) == 8, "fpl_script_content is map ABI");
 
 /* A code object is copied so: its first bytes, and what pointers in it lead to. */
 #define FPL_SCRIPT_PIECES	3u
@@ -82,6 +98,14 @@ _Static_assert(sizeof(struct fpl_script_load) == 8, "fpl_script_load is map ABI"
 #define FPL_SCRIPT_SLOTS	64u
 #define FPL_SCRIPT_VOTES	50u /* frames that are looked at before a place is settled */
 
+/* The frame behind the last one of a native frame says this of the next native frame. */
+enum fpl_script_carries {
+	FPL_SCRIPT_CARRIES_NOTHING,
+	FPL_SCRIPT_CARRIES_NEXT,  /* it is that one's frame */
+	FPL_SCRIPT_CARRIES_CHAIN, /* that one's frame is the first from there on that passes the
+				   * check, whatever a register has */
+};
+
 /*
  * Value of the array `script_rules`: how the native frames of an interpreter lead to script frames.
  * Written by userspace before the table of the object is; entry 0 is unused. Code in the ranges
@@ -91,18 +115,26 @@ struct fpl_script_rule {
 	__u64 start[FPL_SCRIPT_RANGES_MAX], end[FPL_SCRIPT_RANGES_MAX]; /* vaddrs */
 	__u32 object;							/* id */
 	__s32 cfa_off;	   /* of the rows of the body, whose CFA is cfa_reg + that */
-	__u64 check_vaddr; /* in the object: the value of check, at run time */
-	__u64 stop_value;
+	__u64 check_vaddr; /* in the object: the value of check, at run time, is there or */
+	__u64 check_size;  /* less than so many bytes behind */
+	__u64 stop_mask, stop_value;
+	__u64 place_mask;	      /* all bits: the place is an address; 0: a number */
 	struct fpl_script_load check; /* from the script frame: it is one */
 	struct fpl_script_load code, place, next, stop;
-	struct fpl_script_load content; /* from the code */
-	__u8 shows_last;		/* the frame with the stop value is a script frame, too */
-	__u8 is_single;			/* each native frame has one script frame */
-	__u16 above;			/* bytes of a script frame that loads reach */
+	struct fpl_script_load leaf, leaf_check; /* from leaf_reg */
+	struct fpl_script_content content;
+	__u8 shows_last; /* the frame with the stop value is a script frame, too */
+	__u8 has_slots;	 /* words of the native frame may hold the frame, too */
+	__u8 carries;	 /* enum fpl_script_carries */
+	__u8 leaf_reg;	 /* of the innermost native frame: leads to its place, if that passes */
+	__u8 _pad2[2];
+	__u16 above;			    /* bytes of a script frame that loads reach */
 	__s16 piece_off[FPL_SCRIPT_PIECES]; /* in the code object: pointers to pieces */
 	__u16 cfa_reg;
+	__s16 last_behind;    /* the last piece is behind another pointer, at this offset; 0: not */
 	__s16 lines_size_off; /* in the last piece, the table of lines: the number of its bytes, */
 	__u16 lines_off;      /* behind so many others */
+	__u16 _pad3;
 	/* written by the kernel side alone: frames looked at, and in how many of them each
 	 * callee-saved register passed the check */
 	__u32 looked, votes[6]; /* [FPL_NR_SAVED] */
@@ -112,7 +144,7 @@ struct fpl_script_rule {
 	__u32 slot; /* the word that is used where the register fails; 0: there is no such word */
 	__u32 _pad;
 };
-_Static_assert(sizeof(struct fpl_script_rule) == 192 + 2 * FPL_SCRIPT_SLOTS,
+_Static_assert(sizeof(struct fpl_script_rule) == 240 + 2 * FPL_SCRIPT_SLOTS,
 	       "fpl_script_rule is map ABI");
 
 /* A code object that a stack names for the first time, as it was then. It comes before the stack.

@@ -108,9 +108,14 @@ struct fpl_walk {
 	__u64 script_carried; /* the script frame that the next native frame must be at; 0: unknown
 			       */
 	__u64 script_frame;   /* at hand */
-	__u64 script_check;   /* the value that frames are checked by */
-	__u32 script_rule;    /* in force at the frame; 0: none */
+	__u64 script_check;   /* the value that frames are checked by: this one, or */
+	__u64 script_check_size; /* less than so much above */
+	__u32 script_rule;	 /* in force at the frame; 0: none */
 	__u32 nr_script_frames;
+	/* those of the native frame at hand: in memory, where the verifier does not follow what it
+	 * is in each turn of the loop */
+	__u32 script_chain_nr;
+	__u32 _pad7;
 	__u32 script_end;
 	/* of votes for a place: the most of one that passes, and of all; the place that has them */
 	__u32 script_best, script_most, script_winner;

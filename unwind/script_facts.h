@@ -12,11 +12,28 @@
 
 #define SCRIPT_FACTS_RANGES_MAX 4u
 
+/* X(NAME, name in outputs) */
+#define SCRIPT_LANGUAGE_LIST(X) \
+	X(PYTHON, "python")     \
+	X(PHP, "php")
+
+#define X(name, text) SCRIPT_##name,
+enum script_language_id { SCRIPT_NO_LANGUAGE, SCRIPT_LANGUAGE_LIST(X) SCRIPT_LANGUAGES_END };
+#undef X
+
+/* These ways of building change layouts (facts.flags). */
+#define SCRIPT_FREE_THREADED 1u /* CPython without its lock; PHP for threads */
+#define SCRIPT_DEBUG_BUILD   2u
+
 struct script_facts {
-	uint64_t version;   /* CPython's Py_Version: 0x030b02f0; 0: no such interpreter */
-	uint64_t code_type; /* vaddr of the type of its code objects */
+	/* CPython: Py_Version, 0x030b02f0; of 3.9 and 3.10 the minor version alone. PHP: the number
+	 * of its API for modules, 20220829. 0: not known */
+	uint64_t version;
+	uint64_t code_type; /* CPython: vaddr of the type of its code objects */
 	struct vaddr_range ranges[SCRIPT_FACTS_RANGES_MAX]; /* [nr_ranges]: its loop, all parts */
 	int32_t cfa_off;				    /* of the rows of the body */
 	uint16_t cfa_reg;
 	uint16_t nr_ranges;
+	uint32_t language; /* enum script_language_id */
+	uint32_t flags;
 };

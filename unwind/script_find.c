@@ -10,12 +10,9 @@
 #include "unwind/function_list.h"
 #include "unwind/synth/op.h"
 
-#define LOOP	  "_PyEval_EvalFrameDefault"
-#define CODE_TYPE "PyCode_Type"
-#define VERSION	  "Py_Version"
-
 #define NAMES_MAX   (64u << 20) /* bytes of .dynstr, */
 #define SYMBOLS_MAX (64u << 20) /* and of .dynsym */
+#define TEXTS_MAX   (64u << 20) /* of sections without code that are only read */
 #define LOOP_MAX    (1u << 20)	/* of the loop's code */
 
 struct names {
@@ -23,8 +20,21 @@ struct names {
 	size_t size;
 };
 
+#define EXPORTS_MAX 7u
+
 struct found {
-	uint64_t loop, code_type, version; /* vaddrs; 0: not found */
+	uint64_t at[EXPORTS_MAX]; /* vaddrs; 0: not found */
+};
+
+/* Exported symbols of interest. */
+enum { LOOP, CODE_TYPE, VERSION, RUNTIME, SINCE_3_10, SINCE_3_9 };
+
+struct kind {
+	enum script_language_id language;
+	const char *exports[EXPORTS_MAX]; /* the loop first */
+	/* Find the version, the flags and what else @ret wants; false: it is no such thing. */
+	bool (*read)(const struct elf_file *elf, const struct found *found,
+		     struct script_facts *ret);
 };
 
 static bool is_name(const struct names *names, uint32_t off, const char *name)
@@ -36,7 +46,7 @@ static bool is_name(const struct names *names, uint32_t off, const char *name)
 }
 
 static void find_symbols(const struct elf_file *elf, const struct elf_section *section,
-			 const struct names *names, struct found *ret)
+			 const struct names *names, const struct kind *kind, struct found *ret)
 {
 	AUTO_FREE uint8_t *bytes = NULL;
 	size_t size = 0;
@@ -49,38 +59,11 @@ static void find_symbols(const struct elf_file *elf, const struct elf_section *s
 		memcpy(&symbol, bytes + at, sizeof(symbol));
 		if (symbol.st_shndx == SHN_UNDEF)
 			continue;
-		if (is_name(names, symbol.st_name, LOOP))
-			ret->loop = symbol.st_value;
-		else if (is_name(names, symbol.st_name, CODE_TYPE))
-			ret->code_type = symbol.st_value;
-		else if (is_name(names, symbol.st_name, VERSION))
-			ret->version = symbol.st_value;
+		for (size_t i = 0; i < EXPORTS_MAX && kind->exports[i]; i++) {
+			if (is_name(names, symbol.st_name, kind->exports[i]))
+				ret->at[i] = symbol.st_value;
+		}
 	}
-}
-
-/* The exported symbols, if the file has those of the interpreter. */
-static bool find_exports(const struct elf_file *elf, struct found *ret)
-{
-	CLEANUP(cleanup_free) void *owner = NULL;
-	struct names names = { 0 };
-
-	for (size_t i = 1; i < elf->nr_sections; i++) {
-		const struct elf_section *section = &elf->sections[i];
-
-		if (section->type != SHT_DYNSYM || !section->link ||
-		    section->link >= elf->nr_sections)
-			continue;
-		if (elf_file_section_bytes(elf, &elf->sections[section->link], NAMES_MAX,
-					   (uint8_t **)&names.text, &names.size, NULL))
-			return false;
-		owner = names.text;
-		/* most files end here */
-		if (!memmem(names.text, names.size, LOOP, sizeof(LOOP)))
-			return false;
-		find_symbols(elf, section, &names, ret);
-		return ret->loop && ret->code_type && ret->version;
-	}
-	return false;
 }
 
 static bool read_at(const struct elf_file *elf, uint64_t vaddr, void *buf, size_t size)
@@ -88,6 +71,138 @@ static bool read_at(const struct elf_file *elf, uint64_t vaddr, void *buf, size_
 	const struct elf_segment *load = elf_file_load_at(elf, vaddr, size);
 
 	return load && !elf_file_read(elf, vaddr - load->vaddr + load->off, buf, size, NULL);
+}
+
+static bool read_python(const struct elf_file *elf, const struct found *found,
+			struct script_facts *ret)
+{
+	/* struct _Py_DebugOffsets, with which the run time of 3.13 and later begins */
+	struct {
+		char cookie[8];
+		uint64_t version, free_threaded;
+	} offsets;
+
+	ret->code_type = found->at[CODE_TYPE];
+	if (found->at[VERSION]) {
+		if (!read_at(elf, found->at[VERSION], &ret->version, sizeof(ret->version)))
+			return false;
+	} else if (found->at[SINCE_3_10]) {
+		ret->version = 0x030a00f0;
+	} else if (found->at[SINCE_3_9]) {
+		ret->version = 0x030900f0;
+	}
+	if (found->at[RUNTIME] && read_at(elf, found->at[RUNTIME], &offsets, sizeof(offsets)) &&
+	    !memcmp(offsets.cookie, "xdebugpy", sizeof(offsets.cookie)) && offsets.free_threaded)
+		ret->flags |= SCRIPT_FREE_THREADED;
+	return ret->code_type && ret->version;
+}
+
+#define PHP_API	       "API"
+#define PHP_API_DIGITS 8u
+
+/* The text that says which modules fit: "API20220829,NTS", with ",debug" behind it in a debug
+ * build. */
+static bool read_php_api(const char *text, size_t size, struct script_facts *ret)
+{
+	uint64_t version = 0;
+	size_t at = strlen(PHP_API);
+
+	if (size < at + PHP_API_DIGITS + sizeof(",NTS,debug"))
+		return false;
+	for (size_t end = at + PHP_API_DIGITS; at < end; at++) {
+		if (text[at] < '0' || text[at] > '9')
+			return false;
+		version = 10 * version + (uint64_t)(text[at] - '0');
+	}
+	text += at;
+	if (!strncmp(text, ",TS", 3))
+		ret->flags |= SCRIPT_FREE_THREADED;
+	else if (strncmp(text, ",NTS", 4) != 0)
+		return false;
+	text = strchr(text + 1, 'S') + 1;
+	if (!strcmp(text, ",debug"))
+		ret->flags |= SCRIPT_DEBUG_BUILD;
+	else if (text[0])
+		return false;
+	ret->version = version;
+	return true;
+}
+
+static bool read_php(const struct elf_file *elf, const struct found *found,
+		     struct script_facts *ret)
+{
+	(void)found;
+	for (size_t i = 1; i < elf->nr_sections; i++) {
+		const struct elf_section *section = &elf->sections[i];
+		AUTO_FREE uint8_t *bytes = NULL;
+		const char *at, *end;
+		size_t size = 0;
+
+		if (section->type != SHT_PROGBITS ||
+		    (section->flags & (SHF_ALLOC | SHF_WRITE | SHF_EXECINSTR)) != SHF_ALLOC ||
+		    elf_file_section_bytes(elf, section, TEXTS_MAX, &bytes, &size, NULL))
+			continue;
+		end = (const char *)bytes + size;
+		for (at = (const char *)bytes; at && at < end; at++) {
+			at = memmem(at, (size_t)(end - at), PHP_API, strlen(PHP_API));
+			if (!at)
+				break;
+			if (read_php_api(at, (size_t)(end - at), ret))
+				return true;
+		}
+	}
+	return false;
+}
+
+static const struct kind kinds[] = {
+	{ SCRIPT_PYTHON,
+	  { [LOOP] = "_PyEval_EvalFrameDefault",
+	    [CODE_TYPE] = "PyCode_Type",
+	    [VERSION] = "Py_Version",
+	    [RUNTIME] = "_PyRuntime",
+	    [SINCE_3_10] = "PyIter_Send",
+	    [SINCE_3_9] = "PyFrame_GetBack" },
+	  read_python },
+	{ SCRIPT_PHP, { [LOOP] = "execute_ex" }, read_php },
+};
+
+/* May @name be among the names? It may also be the end of another one, with which linkers let it
+ * share its bytes. */
+static bool has_name(const struct names *names, const char *name)
+{
+	return names->size && memmem(names->text, names->size, name, strlen(name) + 1);
+}
+
+/* The kind that @elf is by the symbols it exports; NULL: none. */
+static const struct kind *find_kind(const struct elf_file *elf, const struct elf_section *section,
+				    struct found *ret)
+{
+	CLEANUP(cleanup_free) void *owner = NULL;
+	struct names names = { 0 };
+
+	if (!section->link || section->link >= elf->nr_sections ||
+	    elf_file_section_bytes(elf, &elf->sections[section->link], NAMES_MAX,
+				   (uint8_t **)&names.text, &names.size, NULL))
+		return NULL;
+	owner = names.text;
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		/* most files have none of these names */
+		if (!has_name(&names, kinds[i].exports[LOOP]))
+			continue;
+		find_symbols(elf, section, &names, &kinds[i], ret);
+		if (ret->at[LOOP])
+			return &kinds[i];
+	}
+	return NULL;
+}
+
+static const struct kind *find_exports(const struct elf_file *elf, struct found *ret)
+{
+	for (size_t i = 1; i < elf->nr_sections; i++) {
+		if (elf->sections[i].type == SHT_DYNSYM)
+			return find_kind(elf, &elf->sections[i], ret);
+	}
+	return NULL;
 }
 
 /* The CFA that most bytes of @range have. */
@@ -174,19 +289,21 @@ void script_facts_find(const struct elf_file *elf, const struct elf_file *debug,
 		       const struct table *table, struct script_facts *ret)
 {
 	CLEANUP(function_list_fini) struct function_list functions = { .nr = 0 };
+	struct script_facts facts = { 0 };
 	struct found found = { 0 };
+	const struct kind *kind = find_exports(elf, &found);
 	struct vaddr_range range;
 
 	*ret = (struct script_facts){ 0 };
-	if (!find_exports(elf, &found))
+	if (!kind || !kind->read(elf, &found, &facts))
 		return;
 	(void)!function_list_read(elf, debug, &functions, NULL);
-	if (!function_list_find(&functions, found.loop, &range) ||
-	    !read_at(elf, found.version, &ret->version, sizeof(ret->version)))
+	if (!function_list_find(&functions, found.at[LOOP], &range))
 		return;
-	ret->code_type = found.code_type;
-	find_body(table, &range, ret);
-	add_range(ret, &range);
-	for (size_t i = 0; i < ret->nr_ranges; i++)
-		follow_jumps(elf, table, &functions, ret->ranges[i], ret);
+	facts.language = kind->language;
+	find_body(table, &range, &facts);
+	add_range(&facts, &range);
+	for (size_t i = 0; i < facts.nr_ranges; i++)
+		follow_jumps(elf, table, &functions, facts.ranges[i], &facts);
+	*ret = facts;
 }

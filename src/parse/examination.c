@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "obj/mini_debug.h"
-#include "script/cpython.h"
+#include "script/language.h"
 #include "symbolize/symtab_read.h"
 #include "unwind/script_find.h"
 
@@ -93,7 +93,7 @@ static bool has_script_frames(const struct open_parts *parts, const struct table
 	struct script_facts facts;
 
 	script_facts_find(parts->elf, parts->debug, table, &facts);
-	return cpython_layout(&facts) != NULL;
+	return script_language_is_known(&facts);
 }
 
 static int read_table(const struct open_parts *parts, struct examination *ret)

@@ -15,7 +15,7 @@
 #include "base/vector.h"
 #include "parse/client.h"
 #include "profile/stack_hash.h"
-#include "script/cpython.h"
+#include "script/language.h"
 #include "script/names.h"
 
 #define WOVEN_MAX (FPL_USER_FRAMES_MAX + FPL_SCRIPT_FRAMES_MAX)
@@ -34,8 +34,7 @@ struct code {
 };
 
 struct frame {
-	uint64_t place;
-	uint32_t code, line;
+	uint32_t place, code, line;
 };
 
 struct scripts {
@@ -148,6 +147,7 @@ static int write_codes(struct scripts *scripts, const uint32_t *order, FILE *to)
 		struct code *code = &scripts->codes.list[i];
 		const struct script_file_code head = {
 			.version = scripts->facts[code->rule].version,
+			.language = scripts->facts[code->rule].language,
 			.record_size = code->record_size,
 			.nr_places = code->nr_frames,
 		};
@@ -155,7 +155,7 @@ static int write_codes(struct scripts *scripts, const uint32_t *order, FILE *to)
 		fwrite(&head, sizeof(head), 1, to);
 		fwrite(code->record, code->record_size, 1, to);
 		for (uint32_t j = 0; j < code->nr_frames; j++)
-			fwrite(&scripts->frames.list[*order++].place, sizeof(uint64_t), 1, to);
+			fwrite(&scripts->frames.list[*order++].place, sizeof(uint32_t), 1, to);
 		free(code->record);
 		code->record = NULL;
 	}
@@ -247,11 +247,12 @@ void scripts_settle(struct scripts *scripts, struct parser *parser)
 uint32_t scripts_rule(struct scripts *scripts, uint32_t object, const char *path,
 		      const struct script_facts *facts)
 {
-	const struct cpython_layout *layout;
+	const struct script_language *language = script_language(facts->language);
+	char version[SCRIPT_VERSION_MAX];
 	struct fpl_script_rule rule;
 	uint32_t idx;
 
-	if (!facts->version || !scripts->rules)
+	if (!language || !scripts->rules)
 		return 0;
 	for (uint32_t i = 1; i <= scripts->nr_rules; i++) {
 		if (scripts->objects[i] == object)
@@ -262,22 +263,19 @@ uint32_t scripts_rule(struct scripts *scripts, uint32_t object, const char *path
 			FPL_SCRIPT_RULES_MAX - 1);
 		return 0;
 	}
-	layout = cpython_layout(facts);
-	if (!layout) {
-		fpl_log(FPL_LOG_INFO,
-			"%s: no script frames: the layout of CPython %" PRIu64 ".%" PRIu64
-			" (0x%" PRIx64 ") is not known",
-			path, facts->version >> 24, facts->version >> 16 & 0xff, facts->version);
+	language->say_version(facts, version);
+	if (!language->rule(facts, object, &rule)) {
+		fpl_log(FPL_LOG_INFO, "%s: no script frames: the layout of %s is not known", path,
+			version);
 		return 0;
 	}
 	idx = ++scripts->nr_rules;
-	cpython_rule(layout, facts, object, &rule);
 	scripts->rules[idx] = rule;
 	scripts->facts[idx] = *facts;
 	scripts->objects[idx] = object;
 	scripts->stats.rules++;
-	fpl_log(FPL_LOG_DEBUG, "%s: CPython 3.%u: script rule %u, %u ranges, CFA r%u%+d", path,
-		layout->minor, idx, facts->nr_ranges, facts->cfa_reg, facts->cfa_off);
+	fpl_log(FPL_LOG_DEBUG, "%s: %s: script rule %u, %u ranges, CFA r%u%+d", path, version, idx,
+		facts->nr_ranges, facts->cfa_reg, facts->cfa_off);
 	return idx;
 }
 
@@ -336,33 +334,25 @@ void scripts_add_code(struct scripts *scripts, const struct fpl_script_code *rec
 			    (uint32_t)scripts->codes.nr - 1);
 }
 
-/* The address that the words of a script frame say; one that no code has: elsewhere. */
-static uint64_t address_of(uint64_t word, uint64_t place)
-{
-	uint64_t off = place & UINT32_MAX;
-
-	return off == FPL_SCRIPT_NO_PLACE ? UINT64_MAX : (word & FPL_SCRIPT_CODE_MASK) + off;
-}
-
 /* The word of the script frame whose words these are. */
 static uint64_t intern_frame(struct scripts *scripts, uint64_t gen, uint64_t word, uint64_t place)
 {
 	uint32_t code = find_code(scripts, gen, word, place >> 32), at;
 	const struct frame *list = scripts->frames.list;
+	uint32_t off = (uint32_t)place;
 
 	if (code == ID_TABLE_NONE)
 		return FPL_FRAME_SCRIPT | NO_FRAME;
-	place = address_of(word, place);
-	at = ID_TABLE_FIND(&scripts->frame_ids, hash_of(code, place), i,
-			   list[i].code == code && list[i].place == place);
+	at = ID_TABLE_FIND(&scripts->frame_ids, hash_of(code, off), i,
+			   list[i].code == code && list[i].place == off);
 	if (at != ID_TABLE_NONE)
 		return FPL_FRAME_SCRIPT | at;
 	at = (uint32_t)scripts->frames.nr;
 	if (at >= SCRIPT_LINES_MAX ||
-	    vector_push(&scripts->frames, (struct frame){ .code = code, .place = place }))
+	    vector_push(&scripts->frames, (struct frame){ .code = code, .place = off }))
 		return FPL_FRAME_SCRIPT | NO_FRAME;
 	scripts->codes.list[code].nr_frames++;
-	(void)!id_table_add(&scripts->frame_ids, hash_of(code, place), at);
+	(void)!id_table_add(&scripts->frame_ids, hash_of(code, off), at);
 	return FPL_FRAME_SCRIPT | at;
 }
 
@@ -489,13 +479,14 @@ bool scripts_frame(const struct scripts *scripts, uint64_t frame, struct script_
 {
 	uint64_t at = frame & 0xffffffff;
 
-	*ret = (struct script_frame){ .function = "", .file = "", .language = "python" };
+	*ret = (struct script_frame){ .function = "", .file = "", .language = "script" };
 	if (!scripts || !fpl_frame_is_script(frame) || at >= scripts->frames.nr)
 		return false;
 
 	const struct frame *known = &scripts->frames.list[at];
 	const struct code *code = &scripts->codes.list[known->code];
 
+	ret->language = script_language(scripts->facts[code->rule].language)->name;
 	if (code->function == SCRIPT_NO_TEXT)
 		return false;
 	*ret = (struct script_frame){

@@ -28,7 +28,7 @@ struct scripts;
 /* A word FPL_FRAME_SCRIPT stands for this. Texts are owned by the scripts. */
 struct script_frame {
 	const char *function, *file; /* "": not known */
-	const char *language;	     /* "python" */
+	const char *language;	     /* "python"; "script": not known */
 	uint32_t line, first_line;   /* 0: not known */
 };
 

@@ -1,55 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * CPython: the rule of its script frames, and the names of its code objects, from bytes of their
- * memory. The layouts are those of released versions, constant from the first release of a minor
- * version on; an unknown version has no rule. Pure.
- */
+/* CPython: its script frames and its code objects. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "script/language.h"
 
-#include "bpf/shared_script.h"
-#include "unwind/script_facts.h"
+extern const struct script_language cpython_language;
 
-#define CPYTHON_NAME_MAX 768u /* bytes of a name, in UTF-8, with its NUL */
-
-/* Offsets in the memory of one version. */
-struct cpython_layout;
-
-/* NULL: the version @facts tell is not known. */
-const struct cpython_layout *cpython_layout(const struct script_facts *facts);
-
-/* The rule for the loop of @facts in object @object. */
-void cpython_rule(const struct cpython_layout *layout, const struct script_facts *facts,
-		  uint32_t object, struct fpl_script_rule *ret);
-
-struct cpython_code {
-	char function[CPYTHON_NAME_MAX], file[CPYTHON_NAME_MAX];
-	uint32_t first_line;
-	uint64_t start;	      /* address of its instructions */
-	const uint8_t *lines; /* borrowed from the record [nr_lines]: its table of lines */
-	uint32_t nr_lines;
-	bool is_cut; /* there are more */
+/* How a table of lines is written. */
+enum cpython_lines {
+	CPYTHON_LNOTAB,	   /* 3.9: bytes of code, then how the line changes */
+	CPYTHON_LINETABLE, /* 3.10: likewise, for the code up to there; some has no line */
+	CPYTHON_LOCATIONS, /* 3.11 and later: Objects/locations.md */
 };
 
-/*
- * Read what @record says of a code object. Returns false where it is no code object, or was not
- * read. The record comes from memory that a program may have filled as it likes. Cost: O(bytes).
- */
-bool cpython_read_code(const struct cpython_layout *layout, const struct fpl_script_code *record,
-		       struct cpython_code *ret);
-
-/* The line of the instruction at @place; 0: not known. Cost: O(nr_lines). */
-uint32_t cpython_line(const struct cpython_code *code, uint64_t place);
-
+/* Offsets in the memory of one minor version. */
 struct cpython_layout {
-	uint8_t minor;
+	uint8_t minor, lines; /* enum cpython_lines */
+	uint8_t is_single;    /* a native frame has one script frame, with the number of an
+			       * instruction in it */
+	uint8_t has_slots;    /* a variable whose address is taken has the frame, too */
 	/* of a frame */
 	uint8_t code, previous, place, stop, stop_value, shows_last, above;
 	/* of a code object */
-	uint8_t first_line, filename, qualname, linetable, instructions;
+	uint8_t first_line, filename, name, linetable, instructions;
 	/* of a string: its characters where they are ASCII, and where they are not */
 	uint8_t ascii, other;
 };
+
+/* NULL: the version is not known. @version: as in struct script_facts. */
+const struct cpython_layout *cpython_layout(uint64_t version);
+
+/* Those of struct script_language. */
+bool cpython_read_code(uint64_t version, const struct fpl_script_code *record,
+		       struct script_code *ret);
+uint32_t cpython_line(const struct script_code *code, uint32_t place);

@@ -1,27 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "script/cpython.h"
 
-#include <string.h>
+#include <inttypes.h>
+#include <stdio.h>
 
 #include "base/cleanup.h"
+#include "script/bytes.h"
 
 /* In a code object the type is at 8, as in any object; a string's length is at 16. */
 #define TYPE_OFF  8
 #define SIZE_OFF  16 /* in an object with a length, */
 #define BYTES_OFF 32 /* whose bytes follow, if it is one of bytes */
 
-/* The word of a code object has of its content: counts and the first line, which lie 8 words before
- * its qualified name; the length, the hash and the first characters of that. */
-#define CONTENT_OFF 64
-#define TEXT_OFF    SIZE_OFF
-
 /*
  * Include/internal/pycore_frame.h and Include/cpython/code.h of each version. In 3.11 the frame
  * that a C call begins with is marked (is_entry); from 3.12 on it is followed by one that belongs
  * to the C stack (owner is FRAME_OWNED_BY_CSTACK) and is no script frame.
+ * Up to 3.10 (Include/cpython/frameobject.h) each call of the loop runs one frame object; code
+ * objects have no qualified names.
  */
 static const struct cpython_layout layouts[] = {
+	{ .minor = 9,
+	  .lines = CPYTHON_LNOTAB,
+	  .is_single = 1,
+	  .code = 32,
+	  .previous = 24,
+	  .place = 104,
+	  .shows_last = 1,
+	  .above = 112,
+	  .first_line = 40,
+	  .filename = 104,
+	  .name = 112,
+	  .linetable = 120,
+	  .ascii = 48,
+	  .other = 72 },
+	{ .minor = 10,
+	  .lines = CPYTHON_LINETABLE,
+	  .is_single = 1,
+	  .code = 32,
+	  .previous = 24,
+	  .place = 96,
+	  .shows_last = 1,
+	  .above = 104,
+	  .first_line = 40,
+	  .filename = 104,
+	  .name = 112,
+	  .linetable = 120,
+	  .ascii = 48,
+	  .other = 72 },
 	{ .minor = 11,
+	  .lines = CPYTHON_LOCATIONS,
+	  .has_slots = 1,
 	  .code = 32,
 	  .previous = 48,
 	  .place = 56,
@@ -31,12 +60,14 @@ static const struct cpython_layout layouts[] = {
 	  .above = 72,
 	  .first_line = 72,
 	  .filename = 112,
-	  .qualname = 128,
+	  .name = 128,
 	  .linetable = 136,
 	  .instructions = 184,
 	  .ascii = 48,
 	  .other = 72 },
 	{ .minor = 12,
+	  .lines = CPYTHON_LOCATIONS,
+	  .has_slots = 1,
 	  .code = 0,
 	  .previous = 8,
 	  .place = 56,
@@ -45,12 +76,13 @@ static const struct cpython_layout layouts[] = {
 	  .above = 72,
 	  .first_line = 68,
 	  .filename = 112,
-	  .qualname = 128,
+	  .name = 128,
 	  .linetable = 136,
 	  .instructions = 192,
 	  .ascii = 40,
 	  .other = 56 },
 	{ .minor = 13,
+	  .lines = CPYTHON_LOCATIONS,
 	  .code = 0,
 	  .previous = 8,
 	  .place = 56,
@@ -59,61 +91,82 @@ static const struct cpython_layout layouts[] = {
 	  .above = 72,
 	  .first_line = 68,
 	  .filename = 112,
-	  .qualname = 128,
+	  .name = 128,
 	  .linetable = 136,
 	  .instructions = 200,
 	  .ascii = 40,
 	  .other = 56 },
 };
 
-const struct cpython_layout *cpython_layout(const struct script_facts *facts)
+const struct cpython_layout *cpython_layout(uint64_t version)
 {
-	uint64_t version = facts->version >> 16;
-
 	/* Py_Version: 8 bits each of major, minor and micro, 4 of the level: 15 is a release */
-	if ((facts->version >> 4 & 15) != 15 || version >> 8 != 3)
+	if ((version >> 4 & 15) != 15 || version >> 24 != 3)
 		return NULL;
 	for (size_t i = 0; i < ARRAY_SIZE(layouts); i++) {
-		if (layouts[i].minor == (version & 0xff))
+		if (layouts[i].minor == (version >> 16 & 0xff))
 			return &layouts[i];
 	}
 	return NULL;
 }
 
-static struct fpl_script_load load(int16_t off)
+/* The content of a code object has the word before its first line's and that of the first line; the
+ * length, the hash and the first characters of its name. */
+static struct fpl_script_content content(const struct cpython_layout *layout)
 {
-	return (struct fpl_script_load){ .off = { off }, .nr = 1 };
+	int16_t first = (int16_t)((layout->first_line & ~7) - 8);
+	uint8_t text = (uint8_t)((layout->name - first) / 8);
+
+	return (struct fpl_script_content){
+		.first = first, .other = 1, .text = text, .text_off = SIZE_OFF, .nr = text + 1
+	};
 }
 
-static struct fpl_script_load load_behind(int16_t off, int16_t next)
+static bool cpython_rule(const struct script_facts *facts, uint32_t object,
+			 struct fpl_script_rule *ret)
 {
-	return (struct fpl_script_load){ .off = { off, next }, .nr = 2 };
-}
+	const struct cpython_layout *layout = cpython_layout(facts->version);
 
-void cpython_rule(const struct cpython_layout *layout, const struct script_facts *facts,
-		  uint32_t object, struct fpl_script_rule *ret)
-{
+	if (!layout || facts->flags)
+		return false;
 	*ret = (struct fpl_script_rule){
-		.object = object,
-		.cfa_off = facts->cfa_off,
-		.cfa_reg = facts->cfa_reg,
 		.check_vaddr = facts->code_type,
+		.check_size = 1,
 		.check = load_behind(layout->code, TYPE_OFF),
-		.code = load(layout->code),
-		.place = load(layout->place),
-		.next = load(layout->previous),
-		.stop = load(layout->stop),
+		.code = load_at(layout->code),
+		.place = load_at(layout->place),
+		.next = load_at(layout->previous),
+		.stop = load_at(layout->stop),
+		/* no mask: each frame is the last one of its native frame */
+		.stop_mask = layout->is_single ? 0 : 0xff,
 		.stop_value = layout->stop_value,
 		.shows_last = layout->shows_last,
-		.content = load_behind((int16_t)(layout->qualname - CONTENT_OFF), TEXT_OFF),
+		.has_slots = layout->has_slots,
+		.place_mask = layout->is_single ? 0 : UINT64_MAX,
+		.carries = layout->is_single ? FPL_SCRIPT_CARRIES_CHAIN : FPL_SCRIPT_CARRIES_NEXT,
+		.content = content(layout),
 		.above = layout->above,
 		.lines_size_off = SIZE_OFF,
 		.lines_off = BYTES_OFF,
-		.piece_off = { layout->qualname, layout->filename, layout->linetable },
+		.piece_off = { layout->name, layout->filename, layout->linetable },
 	};
-	ret->stop.bits = 8;
-	for (size_t i = 0; i < facts->nr_ranges && i < FPL_SCRIPT_RANGES_MAX; i++) {
-		ret->start[i] = facts->ranges[i].start;
-		ret->end[i] = facts->ranges[i].end;
-	}
+	if (layout->is_single)
+		ret->place.bits = 32;
+	rule_take_facts(ret, facts, object);
+	return true;
 }
+
+static void cpython_say_version(const struct script_facts *facts, char *ret)
+{
+	snprintf(ret, SCRIPT_VERSION_MAX, "CPython %" PRIu64 ".%" PRIu64 " (0x%" PRIx64 ")%s",
+		 facts->version >> 24, facts->version >> 16 & 0xff, facts->version,
+		 facts->flags & SCRIPT_FREE_THREADED ? ", free-threaded" : "");
+}
+
+const struct script_language cpython_language = {
+	.name = "python",
+	.rule = cpython_rule,
+	.read_code = cpython_read_code,
+	.line = cpython_line,
+	.say_version = cpython_say_version,
+};

@@ -8,7 +8,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "script/cpython.h"
+#include "script/language.h"
 
 /* The file at hand. */
 struct reader {
@@ -90,7 +90,9 @@ static int read_record(struct reader *reader, size_t size)
 	return 0;
 }
 
-static int read_lines(struct reader *reader, const struct cpython_code *code, uint32_t nr)
+/* Lines of @nr places; @language: NULL where @code has no name. */
+static int read_lines(struct reader *reader, const struct script_language *language,
+		      const struct script_code *code, uint32_t nr)
 {
 	struct script_names *names = reader->names;
 
@@ -100,12 +102,12 @@ static int read_lines(struct reader *reader, const struct cpython_code *code, ui
 			  names->nr_lines + nr))
 		return -ENOMEM;
 	for (uint32_t i = 0; i < nr; i++) {
-		uint64_t place;
+		uint32_t place;
 		int rc = take(reader, &place, sizeof(place));
 
 		if (rc)
 			return rc;
-		names->lines[names->nr_lines++] = code ? cpython_line(code, place) : 0;
+		names->lines[names->nr_lines++] = language ? language->line(code, place) : 0;
 	}
 	return 0;
 }
@@ -114,10 +116,9 @@ static int read_code(struct reader *reader)
 {
 	struct script_name name = { .function = SCRIPT_NO_TEXT, .file = SCRIPT_NO_TEXT };
 	struct script_names *names = reader->names;
-	const struct cpython_layout *layout;
+	const struct script_language *language;
 	struct script_file_code head;
-	struct cpython_code code;
-	bool is_code;
+	struct script_code code;
 	int rc = take(reader, &head, sizeof(head));
 
 	if (!rc)
@@ -126,9 +127,10 @@ static int read_code(struct reader *reader)
 		return rc;
 	if (names->nr_codes >= SCRIPT_CODES_MAX)
 		return -EINVAL;
-	layout = cpython_layout(&(struct script_facts){ .version = head.version });
-	is_code = layout && cpython_read_code(layout, &reader->record, &code);
-	if (is_code) {
+	language = script_language(head.language);
+	if (language && !language->read_code(head.version, &reader->record, &code))
+		language = NULL;
+	if (language) {
 		name.first_line = code.first_line;
 		rc = add_text(names, code.function, &name.function);
 		if (!rc)
@@ -136,7 +138,7 @@ static int read_code(struct reader *reader)
 	}
 	name.nr_lines = head.nr_places;
 	if (!rc)
-		rc = read_lines(reader, is_code ? &code : NULL, head.nr_places);
+		rc = read_lines(reader, language, &code, head.nr_places);
 	if (!rc)
 		rc = array_reserve(&names->codes, sizeof(*names->codes), &names->room_codes,
 				   names->nr_codes + 1);

@@ -20,11 +20,12 @@
 
 /*
  * The file: for each code object this, record_size bytes of a struct fpl_script_code (a multiple of
- * 8), then nr_places words, each a place in that code.
+ * 8), then nr_places numbers of four bytes, each a place in that code as the words of a frame have
+ * it.
  */
 struct script_file_code {
 	uint64_t version; /* of the interpreter, as in struct script_facts */
-	uint32_t record_size, nr_places;
+	uint32_t language, record_size, nr_places, _pad;
 };
 
 struct script_name {

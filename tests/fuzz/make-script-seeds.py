@@ -8,7 +8,9 @@ import struct
 import sys
 
 CODE = 0x7F0000001000
+PYTHON, PHP = 1, 2
 # of each version: the number, offsets of the first line and of the instructions, of a text's characters
+V309, V310 = (0x030900F0, 40, 0, 48), (0x030A00F0, 40, 0, 48)
 V311, V312, V313 = (0x030B02F0, 72, 184, 48), (0x030C01F0, 68, 192, 40), (0x030D00F0, 68, 200, 40)
 ASCII, LATIN1, UCS2, UCS4 = 1 << 2 | 32 | 64, 1 << 2 | 32, 2 << 2 | 32, 4 << 2 | 32
 
@@ -28,8 +30,26 @@ def code(version, function, file="/a/b.py", lines=bytes((0x80 | 13 << 3, 0, 0x80
     name = function if isinstance(function, bytes) else text(version, function)
     record = struct.pack("<16xQQIIII3HH", 1, CODE, 7, 0, 1, 32 + len(lines) + more, read, 256, 256, 0)
     record += (b"\0" * first_line + struct.pack("<I", 10)).ljust(256, b"\0") + name + text(version, file) + content
-    head = struct.pack("<QII", number, len(record) if record_size is None else record_size, len(places))
-    return head + record + b"".join(struct.pack("<Q", CODE + start + place) for place in places)
+    return head(PYTHON, number, record, places, record_size) + b"".join(
+        struct.pack("<I", start + place & 0xFFFFFFFF) for place in places)
+
+
+def head(language, number, record, places, record_size=None):
+    size = len(record) if record_size is None else record_size
+    return struct.pack("<QIIII", number, language, size, len(places), 0) + record
+
+
+def php_text(characters, size=None):
+    return struct.pack("<16xQ", len(characters) if size is None else size) + characters
+
+
+def php(name, class_name=b"", file=b"/a/b.php", kind=2, version=20220829, size=None):
+    """A function of PHP: its type, name, class, file and first line."""
+    fields = struct.pack("<B7xQQ", kind, 1 if name else 0, 1 if class_name else 0).ljust(160, b"\0") + struct.pack("<I", 7)
+    last = php_text(class_name).ljust(64, b"\0")
+    record = struct.pack("<16xQQIIII3HH", 2, CODE, 7, 0, 1, len(last), 256, 256, 256, 0) + fields.ljust(256, b"\0")
+    record += php_text(name, size).ljust(256, b"\0") + php_text(file).ljust(256, b"\0") + last
+    return head(PHP, version, record, (9, 0xFFFFFFFF)) + struct.pack("<II", 9, 0xFFFFFFFF)
 
 
 TWO = code(V311, "f") + code(V312, "C.g.<locals>.h") + code(V313, "<module>", places=())
@@ -50,7 +70,15 @@ SEEDS = {
     "line_without_end": code(V311, "f", lines=bytes([0x80 | 13 << 3] + [0x7F] * 30)),
     "record_short": code(V311, "f", record_size=64),
     "record_odd": code(V311, "f", record_size=1001),
-    "places_elsewhere": code(V311, "f", places=(1 << 40, -CODE, 1)),
+    "places_elsewhere": code(V311, "f", places=(1 << 31, -184, -1)),
+    "lnotab": code(V309, "f", lines=bytes((4, 1, 6, 200, 255, 128)), places=(0, 5, 300, -1)),
+    "linetable": code(V310, "f", lines=bytes((4, 1, 6, 128, 255)), places=(0, 5, 300, -1)),
+    "unknown_language": head(99, 1, code(V311, "f")[24:-8], ()),
+    "php": php(b"f") + php(b"g", b"A\\B") + php(b"") + php(b"", kind=4),
+    "php_anonymous": php(b"g", b"class@anonymous\0/a/b.php:7$0"),
+    "php_text_too_long": php(b"f", size=1 << 62),
+    "php_internal": php(b"f", kind=1),
+    "php_unknown_version": php(b"f", version=20990101),
 }
 
 

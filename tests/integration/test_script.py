@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Script frames equal what the script says of itself. Arguments: FPLESS FIXTURES. FPLESS_PYTHONS: interpreters, with colons
-between them; else those called python3 and python3.N in PATH."""
+"""Script frames equal what the script says of itself. Arguments: FPLESS FIXTURES. FPLESS_PYTHONS, FPLESS_PHPS: interpreters, with
+colons between them; else those called python3, python3.N, php and phpN.N in PATH."""
 
 import glob
 import json
@@ -16,8 +16,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "support"))
 
 import script_judge  # noqa: E402
 
-TRUTH = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "support", "script_truth.py")
-KNOWN = {(3, minor) for minor in (11, 12, 13)}
+SUPPORT = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "support")
 CPU_S, SPIN_MS = 4, 10
 LEAST = 2000
 
@@ -30,31 +29,46 @@ down(%d)
 """
 
 
-def version(python):
-    code = "import sys; print(*sys.version_info[:2], sys.version_info.releaselevel)"
-    try:
-        done = subprocess.run([python, "-c", code], capture_output=True, text=True, timeout=60, check=False)
-        major, minor, level = done.stdout.split()
-    except (OSError, ValueError):
-        return None
-    return (int(major), int(minor)) if level == "final" else None
+class Language:
+    """An interpreter's names, how to ask it for its version, and the versions whose frames are known."""
+
+    def __init__(self, name, truth, patterns, ask, known):
+        self.name, self.truth, self.patterns, self.ask, self.known = name, truth, patterns, ask, known
+
+    def version(self, path):
+        try:
+            done = subprocess.run([path, *self.ask], capture_output=True, text=True, timeout=60, check=False)
+            major, minor, level = done.stdout.split()
+        except (OSError, ValueError):
+            return None
+        return (int(major), int(minor)) if level == "final" else None
+
+    def found(self):
+        """Interpreters with a layout that is known, one path for each file, and their versions."""
+        asked = os.environ.get(f"FPLESS_{self.name.upper()}S", "")
+        paths = asked.split(":") if asked else [
+            path for folder in os.environ.get("PATH", "").split(":") for pattern in self.patterns
+            for path in sorted(glob.glob(os.path.join(folder, pattern))) if not path.endswith(("-config", "-dbg", "d"))]
+        versions = [(path, self.version(path)) for path in sorted({os.path.realpath(path) for path in paths})]
+        return [(path, version) for path, version in versions if version in self.known]
+
+
+PYTHON = Language("python", "script_truth.py", ("python3", "python3.[0-9]*"),
+                  ("-c", "import sys; print(*sys.version_info[:2], sys.version_info.releaselevel)"),
+                  {(3, minor) for minor in (9, 10, 11, 12, 13)})
+PHP = Language("php", "script_truth.php", ("php", "php[0-9].[0-9]"),
+               ("-r", "echo PHP_MAJOR_VERSION, ' ', PHP_MINOR_VERSION, ' ', PHP_EXTRA_VERSION ?: 'final';"), {(8, 2)})
 
 
 def pythons():
-    """Interpreters with a layout that is known, one path for each file."""
-    asked = os.environ.get("FPLESS_PYTHONS", "")
-    paths = asked.split(":") if asked else [
-        path for folder in os.environ.get("PATH", "").split(":")
-        for path in sorted(glob.glob(os.path.join(folder, "python3")) + glob.glob(os.path.join(folder, "python3.[0-9]*")))
-        if not path.endswith(("-config", "-dbg", "d"))]
-    return [path for path in sorted({os.path.realpath(path) for path in paths}) if version(path) in KNOWN]
+    return [path for path, _version in PYTHON.found()]
 
 
 class Script(RootCase):
-    def judged(self, python, seed, *options):
+    def judged(self, language, path, seed):
         """The sums of one run of the program that knows its own stack."""
         truth = self.path("truth")
-        run = self.profile("-F", "997", *options, "--", python, TRUTH, truth, str(CPU_S), str(SPIN_MS), str(seed))
+        run = self.profile("-F", "997", "--", path, os.path.join(SUPPORT, language.truth), truth, str(CPU_S), str(SPIN_MS), str(seed))
         self.check_books(run)
         return script_judge.judge(truth, run.jsonl_path)
 
@@ -68,19 +82,43 @@ class Script(RootCase):
         self.assertGreater(frames, 0)
         self.assertEqual(stats["script_frames"]["named"] + stats["script_frames"]["unnamed"], frames)
 
+    def check_chains(self, language, path, share):
+        sums = {"judged": 0, "equal": 0}
+        for seed in range(1, 20):
+            for key, value in self.judged(language, path, seed).items():
+                sums[key] = sums.get(key, 0) + value
+            if sums["judged"] >= LEAST:
+                break
+        self.assertGreaterEqual(sums["judged"], LEAST)
+        self.assert_share(sums["equal"], sums["judged"], share, sums)
+
     def test_whole_chains_equal_the_truth(self):
-        found = pythons()
-        self.assertTrue(found)
-        for python in found:
+        for python, version in PYTHON.found():
             with self.subTest(python):
-                sums = {"judged": 0, "equal": 0}
-                for seed in range(1, 20):
-                    for key, value in self.judged(python, seed).items():
-                        sums[key] = sums.get(key, 0) + value
-                    if sums["judged"] >= LEAST:
-                        break
-                self.assertGreaterEqual(sums["judged"], LEAST)
-                self.assert_share(sums["equal"], sums["judged"], 0.999, sums)
+                # the loop of 3.9 and 3.10 has its frame in no register for a moment at the end of each call
+                self.check_chains(PYTHON, python, 0.999 if version >= (3, 11) else 0.995)
+
+    def test_whole_chains_of_php_equal_the_truth(self):
+        found = PHP.found()
+        if not found:
+            self.skipTest("no PHP of a known version")
+        for php, _version in found:
+            with self.subTest(php):
+                self.check_chains(PHP, php, 0.999)
+
+    def test_functions_of_php_have_class_file_and_line(self):
+        found = PHP.found()
+        if not found:
+            self.skipTest("no PHP of a known version")
+        with open(self.path("a.php"), "w", encoding="utf-8") as file:
+            file.write("<?php\nclass A\n{\n    static function work() {\n        for ($i = 0; $i < 3e7; $i++)\n"
+                       "            strlen(str_repeat('x', 10));\n    }\n}\nA::work();\n")
+        run = self.profile("-F", "499", "--", found[0][0], self.path("a.php"))
+        with open(run.jsonl_path, encoding="utf-8") as file:
+            stacks = [record["user"] for record in map(json.loads, file) if record.get("type") == "stack"]
+        frames = {(frame["object"], frame["symbol"], os.path.basename(frame["file"]), frame["line"])
+                  for stack in stacks for frame in stack if frame.get("origin") == "script"}
+        self.assertTrue({("[php]", "A::work", "a.php", 6), ("[php]", "{main}", "a.php", 9)} <= frames, frames)
 
     def frames(self, *options, code=DEEP % 20):
         """Of all stacks that have a function of the script: their frames, leaf first."""

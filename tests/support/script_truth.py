@@ -29,7 +29,9 @@ state = {"n": 0}
 def spin():
     frame, chain = sys._getframe(), []
     while frame:
-        chain.append([frame.f_code.co_qualname, frame.f_code.co_filename, frame.f_lineno])
+        code = frame.f_code
+        # code objects have qualified names from 3.11 on
+        chain.append([getattr(code, "co_qualname", code.co_name), code.co_filename, frame.f_lineno])
         frame = frame.f_back
     # a __del__() that the collector calls in here spins, too, and takes a number of its own
     state["n"] = number = state["n"] + 1

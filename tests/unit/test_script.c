@@ -22,7 +22,12 @@ static const struct fpl_script_rule rule_script = {
 	.cfa_off = 16,
 	.cfa_reg = 7,
 	.check_vaddr = TYPE,
+	.check_size = 1,
+	.stop_mask = 0xff,
+	.has_slots = 1,
+	.place_mask = UINT64_MAX,
 	.stop_value = 1,
+	.carries = FPL_SCRIPT_CARRIES_NEXT,
 	.check = { .off = { 0, 8 }, .nr = 2 },
 	.code = { .off = { 0 }, .nr = 1 },
 	.next = { .off = { 8 }, .nr = 1 },
@@ -272,7 +277,8 @@ static void other_content_is_another_word(void **state)
 	struct script_scene *t = *state;
 	uint64_t words[3], places[3];
 
-	t->s->world.script_rules[1].content = (struct fpl_script_load){ .off = { 0, 0 }, .nr = 2 };
+	t->s->world.script_rules[1].content =
+		(struct fpl_script_content){ .other = 1, .text = 8, .nr = 9 };
 	t->codes[8 * 2] = CODES + 8 * 200; /* the text: behind 8 words */
 	put_frame(t, 10, 1, 11, 8, 1);
 	put_frame(t, 8, 3, 13, 0, 1);
@@ -289,6 +295,105 @@ static void other_content_is_another_word(void **state)
 	assert_int_equal(places[0], places[1]);
 	assert_int_not_equal(words[1], words[2]);
 	assert_int_not_equal(places[1], places[2]);
+}
+
+/* Frames of functions that the loop does not run lie between those of two native frames. */
+static void chain_leads_to_the_next_frame_that_passes(void **state)
+{
+	struct script_scene *t = *state;
+	uint64_t want[] = {
+		HEAD(0, FPL_SCRIPT_END_OUTERMOST, 1), CODE_AT(1), 11,
+		HEAD(1, FPL_SCRIPT_END_OUTERMOST, 1), CODE_AT(3), 13,
+	};
+
+	t->s->world.script_rules[1].carries = FPL_SCRIPT_CARRIES_CHAIN;
+	t->codes[8 * 2 + 1] = PC(TYPE + 1);
+	put_frame(t, 10, 1, 11, 9, 1);
+	put_frame(t, 9, 2, 12, 7, 0);
+	put_frame(t, 7, 2, 12, 8, 1);
+	put_frame(t, 8, 3, 13, 0, 1);
+	check_words(walk_two(t, FRAME_AT(10), FRAME_AT(8)), want, ARRAY_SIZE(want));
+	/* a register that CFI does not restore is that of the callee: a frame, but not this one */
+	want[3] |= FPL_SCRIPT_DIFFER;
+	check_words(walk_two(t, FRAME_AT(10), FRAME_AT(10)), want, ARRAY_SIZE(want));
+}
+
+static void chain_that_leads_to_no_frame_is_not_believed(void **state)
+{
+	struct script_scene *t = *state;
+	const uint64_t want[] = {
+		HEAD(0, FPL_SCRIPT_END_OUTERMOST, 1), CODE_AT(1), 11,
+		HEAD(1, FPL_SCRIPT_END_OUTERMOST, 1), CODE_AT(3), 13,
+	};
+
+	t->s->world.script_rules[1].carries = FPL_SCRIPT_CARRIES_CHAIN;
+	t->codes[8 * 2 + 1] = PC(TYPE + 1);
+	put_frame(t, 10, 1, 11, 9, 1);
+	put_frame(t, 9, 2, 12, 9, 0); /* in a circle */
+	put_frame(t, 8, 3, 13, 0, 1);
+	check_words(walk_two(t, FRAME_AT(10), FRAME_AT(8)), want, ARRAY_SIZE(want));
+	t->heap[8 * 9 + 1] = 0;
+	check_words(walk_two(t, FRAME_AT(10), FRAME_AT(8)), want, ARRAY_SIZE(want));
+}
+
+static void innermost_place_is_that_of_the_register(void **state)
+{
+	struct script_scene *t = *state;
+	struct fpl_script_rule *rule = &t->s->world.script_rules[1];
+	const uint64_t want[] = {
+		HEAD(0, FPL_SCRIPT_END_OUTERMOST, 2),
+		CODE_AT(1),
+		77,
+		CODE_AT(2),
+		CODE_AT(2) + 12,
+		HEAD(1, FPL_SCRIPT_END_OUTERMOST, 1),
+		CODE_AT(3),
+		CODE_AT(3) + 13,
+	};
+	uint64_t plain[ARRAY_SIZE(want)];
+
+	rule->place_mask = 0;
+	rule->place.bits = 32;
+	rule->leaf_reg = ARCH_FP;
+	rule->leaf_check = rule->check;
+	rule->leaf = (struct fpl_script_load){ .off = { 36 }, .nr = 1, .bits = 32 };
+	put_frame(t, 10, 1, 11, 9, 0);
+	put_frame(t, 9, 2, 12, 8, 1);
+	put_frame(t, 8, 3, 13, 0, 1);
+	t->heap[8 * 10 + 4] = 77ull << 32;
+	memcpy(plain, want, sizeof(plain));
+	for (size_t i = 4; i < ARRAY_SIZE(want); i += 3)
+		plain[i] = (uint32_t)plain[i];
+	check_words(walk_two(t, FRAME_AT(10), FRAME_AT(8)), plain, ARRAY_SIZE(plain));
+	/* what does not pass its own check says nothing */
+	rule->leaf_check.off[1] = 16;
+	plain[2] = (uint32_t)(CODE_AT(1) + 11);
+	check_words(walk_two(t, FRAME_AT(10), FRAME_AT(8)), plain, ARRAY_SIZE(plain));
+}
+
+static void marks_of_pointers_are_no_part_of_them(void **state)
+{
+	struct script_scene *t = *state;
+	struct fpl_script_rule *rule = &t->s->world.script_rules[1];
+	const uint64_t want[] = {
+		HEAD(0, FPL_SCRIPT_END_OUTERMOST, 1), CODE_AT(1), 11,
+		HEAD(1, FPL_SCRIPT_END_OUTERMOST, 1), CODE_AT(3), 13,
+	};
+
+	/* the type of the type, in a range of values */
+	rule->check = (struct fpl_script_load){ .off = { 0, 16, 8 }, .nr = 3 };
+	rule->check_size = 0x10;
+	t->codes[8 * 1 + 2] = CODE_AT(5) + 1;
+	t->codes[8 * 3 + 2] = CODE_AT(5) + 2;
+	t->codes[8 * 5 + 1] = PC(TYPE + 0xf);
+	put_frame(t, 10, 1, 11, 8, 1);
+	put_frame(t, 8, 3, 13, 0, 1);
+	t->heap[8 * 10] |= 1;
+	t->heap[8 * 8] |= 7;
+	check_words(walk_two(t, FRAME_AT(10), FRAME_AT(8)), want, ARRAY_SIZE(want));
+	t->codes[8 * 5 + 1] = PC(TYPE + 0x10);
+	assert_int_equal(walk_two(t, FRAME_AT(10), FRAME_AT(8))->script_words[0],
+			 HEAD(0, FPL_SCRIPT_END_UNKNOWN, 0));
 }
 
 static void row_of_a_prologue_has_no_script_frame(void **state)
@@ -315,6 +420,10 @@ int main(void)
 		T(register_is_settled_by_votes),
 		T(register_that_often_fails_is_not_settled),
 		T(other_content_is_another_word),
+		T(chain_leads_to_the_next_frame_that_passes),
+		T(chain_that_leads_to_no_frame_is_not_believed),
+		T(innermost_place_is_that_of_the_register),
+		T(marks_of_pointers_are_no_part_of_them),
 		T(row_of_a_prologue_has_no_script_frame),
 	};
 

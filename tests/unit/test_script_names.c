@@ -10,10 +10,11 @@
 
 #include "bpf/shared_script.h"
 #include "script/names.h"
+#include "unwind/script_facts.h"
 
 #define VERSION 0x030b02f0u
 #define CODE	0x7f0000001000ull
-#define START	(CODE + 184) /* of its instructions */
+#define START	184u /* of its instructions, in the object */
 
 static void put_string(uint8_t *to, const char *text)
 {
@@ -29,9 +30,10 @@ static void put_string(uint8_t *to, const char *text)
 static void add(int fd, const char *function)
 {
 	static const uint8_t lines[] = { 0x80 | 13 << 3, 0, 0x80 | 12 << 3, 0 };
-	static const uint64_t places[] = { START, START + 2 };
+	static const uint32_t places[] = { START, START + 2 };
 	const struct script_file_code head = {
 		.version = VERSION,
+		.language = SCRIPT_PYTHON,
 		.record_size = offsetof(struct fpl_script_code, lines) + 40,
 		.nr_places = 2,
 	};

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Words of records, and rules made of offsets: what the files of all languages need. */
+#pragma once
+
+#include <stdint.h>
+#include <string.h>
+
+#include "bpf/shared_script.h"
+#include "unwind/script_facts.h"
+
+static inline uint64_t bytes_word(const uint8_t *bytes, size_t off)
+{
+	uint64_t word;
+
+	memcpy(&word, bytes + off, sizeof(word));
+	return word;
+}
+
+static inline uint32_t bytes_half(const uint8_t *bytes, size_t off)
+{
+	uint32_t half;
+
+	memcpy(&half, bytes + off, sizeof(half));
+	return half;
+}
+
+static inline struct fpl_script_load load_at(int16_t off)
+{
+	return (struct fpl_script_load){ .off = { off }, .nr = 1 };
+}
+
+static inline struct fpl_script_load load_behind(int16_t off, int16_t next)
+{
+	return (struct fpl_script_load){ .off = { off, next }, .nr = 2 };
+}
+
+/* The ranges and the rows of @facts in the rule of object @object. */
+static inline void rule_take_facts(struct fpl_script_rule *rule, const struct script_facts *facts,
+				   uint32_t object)
+{
+	rule->object = object;
+	rule->cfa_off = facts->cfa_off;
+	rule->cfa_reg = facts->cfa_reg;
+	for (size_t i = 0; i < facts->nr_ranges && i < FPL_SCRIPT_RANGES_MAX; i++) {
+		rule->start[i] = facts->ranges[i].start;
+		rule->end[i] = facts->ranges[i].end;
+	}
+}

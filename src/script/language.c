@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "script/language.h"
+
+#include "script/cpython.h"
+#include "script/php.h"
+
+const struct script_language *script_language(uint32_t language)
+{
+	static const struct script_language *const languages[] = {
+		[SCRIPT_PYTHON] = &cpython_language,
+		[SCRIPT_PHP] = &php_language,
+	};
+
+	_Static_assert(sizeof(languages) / sizeof(languages[0]) == SCRIPT_LANGUAGES_END,
+		       "each language of SCRIPT_LANGUAGE_LIST");
+	return language < SCRIPT_LANGUAGES_END ? languages[language] : NULL;
+}
+
+bool script_language_is_known(const struct script_facts *facts)
+{
+	const struct script_language *language = script_language(facts->language);
+	struct fpl_script_rule rule;
+
+	return language && language->rule(facts, 0, &rule);
+}
