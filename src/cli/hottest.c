@@ -7,7 +7,7 @@
 
 void hottest_init(const struct recording *recording, size_t max, struct hottest *ret)
 {
-	const struct frame_text_options options = { .symbols_only = false };
+	const struct frame_text_options options = { .by_function = true };
 
 	frame_texts_init(recording, &options, &ret->texts);
 	measure_init(recording, &ret->measure);

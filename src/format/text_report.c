@@ -95,14 +95,18 @@ static void write_function(FILE *to, const struct function_tallies *tallies, uin
 		share_of(whole, tally->total), name, place);
 }
 
-static void write_functions(FILE *to, const struct frame_texts *texts, const struct whole *whole)
+static void write_functions(FILE *to, const struct recording *recording, const struct whole *whole)
 {
+	struct frame_text_options text_options = format_texts(whole->options, false);
+	CLEANUP(frame_texts_fini) struct frame_texts texts = { 0 };
 	CLEANUP(function_index_fini) struct function_index index = { 0 };
 	CLEANUP(function_tallies_fini) struct function_tallies tallies = { 0 };
 	uint32_t hottest[NR_FUNCTIONS];
 	size_t nr;
 
-	function_index_init(texts, &index);
+	text_options.by_function = true;
+	frame_texts_init(recording, &text_options, &texts);
+	function_index_init(&texts, &index);
 	function_tallies_init(&index, &whole->measure, &tallies);
 	nr = large_ones(&tallies, hottest,
 			function_tallies_hottest(&tallies, hottest, NR_FUNCTIONS), whole);
@@ -224,7 +228,7 @@ int text_report_write(FILE *to, const struct recording *recording,
 		if (lock_table_fits(recording))
 			lock_table_write(to, &texts);
 		else
-			write_functions(to, &texts, &whole);
+			write_functions(to, recording, &whole);
 		write_stacks(to, &merged, &whole);
 	}
 	*ret_shown = merged_sum(&merged);

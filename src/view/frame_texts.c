@@ -99,6 +99,30 @@ int frame_texts_show(struct frame_texts *texts, uint32_t text, uint32_t *ret)
 	return 0;
 }
 
+/*
+ * The place behind a name, "" or " (file.py:12)", to be freed; NULL: no memory. Functions of
+ * scripts have one always: many have one name.
+ */
+static char *place_of(const struct frame_texts *texts, const struct recording_frame *frame,
+		      const struct recording_line *line)
+{
+	const struct recording_function *function = &texts->recording->functions[line->function];
+	const char *path = recording_string(texts->recording, function->file);
+	bool script = frame->origin == FPL_ORIGIN_SCRIPT && !texts->options.lines;
+	bool by_function = script && texts->options.by_function;
+	uint32_t number = by_function ? function->start_line : line->line;
+	char *text;
+	int length;
+
+	if (!*path || !(number || by_function) || !(script || texts->options.lines))
+		return strdup("");
+	if (number)
+		length = asprintf(&text, " (%s:%u)", text_path_name(path), number);
+	else
+		length = asprintf(&text, " (%s)", text_path_name(path));
+	return length < 0 ? NULL : text;
+}
+
 /* @idx: of a line of @frame, whose last one is not inlined. */
 static int intern_line(struct frame_texts *texts, const struct recording_frame *frame, uint32_t idx,
 		       uint32_t *ret)
@@ -107,22 +131,17 @@ static int intern_line(struct frame_texts *texts, const struct recording_frame *
 	const struct recording_line *line = &recording->lines[idx];
 	const struct recording_function *function = &recording->functions[line->function];
 	const char *name = recording_string(recording, function->name);
-	const char *path = recording_string(recording, function->file);
 	bool is_inlined = idx + 1u < frame->first_line + frame->nr_lines;
 	const char *mark = is_inlined && texts->options.annotate ? "_[i]" : "";
-	bool is_placed =
-		(texts->options.lines || frame->origin == FPL_ORIGIN_SCRIPT) && *path && line->line;
+	bool may_be_placed = texts->options.lines || frame->origin == FPL_ORIGIN_SCRIPT;
+	AUTO_FREE char *place = may_be_placed ? place_of(texts, frame, line) : NULL;
 	AUTO_FREE char *whole = NULL;
-	int length;
 
-	if (!is_placed && !*mark && !*suffix_of(texts, frame))
+	if (may_be_placed && !place)
+		return -ENOMEM;
+	if ((!place || !*place) && !*mark && !*suffix_of(texts, frame))
 		return frame_texts_show(texts, function->name, ret);
-	if (is_placed)
-		length = asprintf(&whole, "%s (%s:%u)%s", name, text_path_name(path), line->line,
-				  mark);
-	else
-		length = asprintf(&whole, "%s%s", name, mark);
-	if (length < 0) {
+	if (asprintf(&whole, "%s%s%s", name, place ? place : "", mark) < 0) {
 		whole = NULL; /* asprintf leaves it undefined */
 		return -ENOMEM;
 	}

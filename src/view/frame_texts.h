@@ -18,9 +18,11 @@ struct frame_text_options {
 	bool annotate;	/* _[k] behind kernel frames, _[i] behind what is inlined */
 	bool origin;	/* _[cfi_user], _[fp], _[synth] behind user frames found that way */
 	bool addresses; /* code without a name is [file+0xpc], not [file+0xstart of its function] */
-	bool symbols_only;   /* no texts for what is inlined */
-	bool lines;	     /* "name (file.c:12)" */
-	bool verbatim;	     /* not escaped: for formats that escape themselves */
+	bool symbols_only; /* no texts for what is inlined */
+	bool lines;	   /* "name (file.c:12)" */
+	bool by_function; /* a script frame has the line of its function, not its own, unless @lines
+			   */
+	bool verbatim;	  /* not escaped: for formats that escape themselves */
 	bool fold_recursion; /* of stacks: frames that call themselves stand once (stack_slots) */
 };
 

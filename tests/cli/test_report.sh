@@ -261,6 +261,19 @@ if [ -e /var/lib/dpkg/info/perl-base.list ]; then
 	says 'apt-get install perl-debug'
 fi
 
+# A function of a script is one row, whatever its lines; a stack of each line stays one.
+script() { # LINE
+	printf '%s' '{"type":"stack","count":2,"comm":"py","pid":1,"stop":"outermost","user":[{"addr":null,"symbol":"dump","offset":null,"file":"/x/a.py","line":'"$1"',"start_line":120,"origin":"script"}],"kernel":[]}'
+}
+printf '%s\n' '{"type":"meta","format":1,"event":"cpu-clock","period_ns":1,"hz":99}' "$(script 179)" "$(script 180)" \
+	"$(script 0)" >"$work/script.jsonl"
+expect 0 '' report -q "$work/script.jsonl"
+says '100.0% +100.0%  dump .a.py:120.  '
+says '^ +dump .a.py:179.$'
+says '^ +dump .a.py:180.$'
+expect 0 '' report -q --lines "$work/script.jsonl"
+says '33.3% +33.3%  dump .a.py:179.  '
+
 # .jsonl read and written again is the same bytes.
 expect 0 '' report -q "$work/a.folded" -o "$work/a.jsonl" -o "$work/a2.folded"
 expect 0 '' report -q "$work/a.jsonl" -o "$work/again.jsonl"
