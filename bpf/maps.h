@@ -168,8 +168,9 @@ struct fpl_scratch {
 	__u32 counted_id; /* of the record with the stack of the last sample; 0: it was lost */
 	struct {
 		__u64 addr, weight, objects;
-		__u32 waker, _pad; /* fpl_thread_times.waker */
-	} given;		   /* of the moment that is being sampled: heap.h, blocked.h */
+		__u32 waker; /* fpl_thread_times.waker; rss.h: FPL_RSS_* */
+		__u32 mm_id; /* rss.h */
+	} given;	     /* of the moment that is being sampled: heap.h, blocked.h, rss.h */
 	struct {
 		__u64 pc, fp;
 		__u32 is_64bit;		    /* 0: no user registers, or those of 32-bit code */

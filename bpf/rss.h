@@ -57,20 +57,33 @@ static __always_inline int rss_begin(const struct rss_key *key, const struct fpl
 }
 
 /*
+ * The number of the memory, which the kernel makes of its address. Until it has random bytes, soon
+ * after it has begun, that is 0 for all: then those are told apart which the current process is of,
+ * and for the others this is 0, too.
+ */
+static __always_inline __u32 rss_number(const struct fpl_rss_record *record, __u64 mm)
+{
+	if (record->mm_id || !record->is_own)
+		return record->mm_id;
+	return (__u32)(mm >> 6);
+}
+
+/*
  * Take in the change: s->given has the size before, the growth, its pages, and FPL_RSS_* in
  * waker. Returns whether it concerns the processes that are profiled.
  */
 static __always_inline int rss_take(const struct fpl_rss_record *record, struct task_struct *task,
 				    struct fpl_scratch *s)
 {
-	struct rss_key key = { .mm_id = record->mm_id, .kind = (__u32)record->kind };
-	struct rss_known *known = bpf_map_lookup_elem(&rss_sizes, &key);
 	__u64 size = (__u64)record->size, mm = mm_of(task);
+	struct rss_key key = { .mm_id = rss_number(record, mm), .kind = (__u32)record->kind };
+	struct rss_known *known = bpf_map_lookup_elem(&rss_sizes, &key);
 	int is_wanted = is_process_wanted(task, s), is_own = is_wanted && record->is_own;
 
 	s->given.waker = is_own ? FPL_RSS_OWN : 0;
 	s->given.addr = 0;
-	if (!known && !is_wanted)
+	s->given.mm_id = key.mm_id;
+	if (!key.mm_id || (!known && !is_wanted))
 		return 0;
 	if (!known && rss_begin(&key, record, is_own ? mm : 0)) {
 		s->given.waker |= FPL_RSS_FIRST;
@@ -135,7 +148,7 @@ static __noinline int rss_tell(const struct fpl_rss_record *record)
 	rss->header.time_ns = bpf_ktime_get_ns();
 	rss->before = s->given.addr;
 	rss->size = (__u64)record->size;
-	rss->mm_id = record->mm_id;
+	rss->mm_id = s->given.mm_id;
 	rss->id = s->counted_id;
 	rss->tgid = current_pid_tgid(task) >> 32;
 	rss->kind = (__u16)record->kind;

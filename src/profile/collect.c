@@ -242,6 +242,8 @@ static void take_life(struct collect *collect, const struct fpl_life *life)
 	tell(collect, life->tgid);
 	if (collect->heap_live)
 		heap_live_note(collect->heap_live, life);
+	if (collect->rss_book && life->header.type == FPL_RECORD_EXIT)
+		rss_book_end(collect->rss_book, life->tgid);
 	if (event)
 		event->life = *life;
 	else

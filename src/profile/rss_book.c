@@ -201,6 +201,15 @@ void rss_book_note(struct rss_book *book, const struct fpl_rss *change)
 	resize(book, space, change->size, change->id);
 }
 
+void rss_book_end(struct rss_book *book, uint32_t tgid)
+{
+	if (!tgid || book->is_named(book->ctx, tgid))
+		return;
+	for (size_t i = 0; i < book->spaces.nr; i++)
+		if (book->spaces.list[i].tgid == tgid)
+			drop_space(book, &book->spaces.list[i]);
+}
+
 void rss_book_for_each(const struct rss_book *book, rss_piece_fn *fn, void *ctx)
 {
 	for (size_t i = 0; i < book->spaces.nr; i++) {

@@ -65,6 +65,9 @@ FPL_MUST_CHECK int rss_book_start(struct rss_book *book, const struct rss_start 
  * without a stack. */
 void rss_book_note(struct rss_book *book, const struct fpl_rss *change);
 
+/* The process has ended: what it had goes with it, unless the user named it. */
+void rss_book_end(struct rss_book *book, uint32_t tgid);
+
 /* Call @fn for each piece that is resident, and for what processes had before of whose memory no
  * change came: @id 0. The processes are those that were sampled. */
 typedef void rss_piece_fn(uint32_t tgid, uint32_t id, uint64_t bytes, void *ctx);

@@ -165,6 +165,19 @@ static void an_exec_drops_what_the_process_had(void **state)
 	assert_int_equal(sums_of(&book, NAMED).by_id[2], 5);
 }
 
+static void a_child_that_has_ended_holds_nothing(void **state)
+{
+	CLEANUP(rss_book_fini) struct rss_book book = { .is_named = is_named };
+
+	(void)state;
+	note(&book, change(NAMED, 1, 0, 10, 1), FPL_RSS_FIRST);
+	note(&book, change(CHILD, 2, 0, 20, 2), FPL_RSS_FIRST);
+	rss_book_end(&book, CHILD);
+	rss_book_end(&book, NAMED);
+	assert_int_equal(sums_of(&book, CHILD).by_id[2], 0);
+	assert_int_equal(sums_of(&book, NAMED).by_id[1], 10);
+}
+
 /* Many processes that come and go take the places of those before them. */
 static void places_are_used_again(void **state)
 {
@@ -205,6 +218,7 @@ int main(void)
 		cmocka_unit_test(memory_that_was_copied_by_a_fork_is_the_childs),
 		cmocka_unit_test(what_a_named_process_had_at_its_end_counts),
 		cmocka_unit_test(an_exec_drops_what_the_process_had),
+		cmocka_unit_test(a_child_that_has_ended_holds_nothing),
 		cmocka_unit_test(places_are_used_again),
 		cmocka_unit_test(pieces_that_were_given_back_take_no_room),
 	};
