@@ -36,7 +36,7 @@ enum {
 /* A file comes beside it: a recording, or the text of the metrics. */
 struct request {
 	char name[NAME_MAX_BYTES]; /* of the recording, for messages */
-	bool is_metrics;
+	uint32_t is_metrics;	   /* 0 or 1 */
 };
 
 struct answer {
@@ -221,7 +221,7 @@ int store_writer_put_file(struct store_writer *writer, const char *name, int fd,
 
 int store_writer_put_metrics(struct store_writer *writer, const char *text, struct fpl_err *err)
 {
-	const struct request request = { .is_metrics = true };
+	const struct request request = { .is_metrics = 1 };
 	AUTO_FD int fd = memfd_create("metrics", MFD_CLOEXEC);
 	int code = fd < 0 ? -errno : io_write(fd, text, strlen(text));
 
