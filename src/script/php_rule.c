@@ -34,12 +34,9 @@
 
 /* struct _zend_op_array of each version. */
 static const struct php_layout layouts[] = {
-	{ .api = 20220829,
-	  .major = 8,
-	  .minor = 2,
-	  .opcodes = 88,
-	  .filename = 152,
-	  .line_start = 160 },
+	{ 20190902, .major = 7, .minor = 4, .opcodes = 64, .filename = 136, .line_start = 144 },
+	{ 20220829, .major = 8, .minor = 2, .opcodes = 88, .filename = 152, .line_start = 160 },
+	{ 20240924, .major = 8, .minor = 4, .opcodes = 104, .filename = 168, .line_start = 176 },
 };
 
 const struct php_layout *php_layout(uint64_t version)

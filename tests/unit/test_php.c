@@ -138,6 +138,8 @@ static void rule_is_that_of_known_builds(void **state)
 	assert_int_equal(rule.check_size, 0x4000);
 	php_language.say_version(&facts, version);
 	assert_string_equal(version, "PHP 8.2");
+	assert_non_null(php_layout(20190902));
+	assert_non_null(php_layout(20240924));
 	assert_int_equal(php_language.line(NULL, 12), 12);
 	assert_int_equal(php_language.line(NULL, FPL_SCRIPT_NO_PLACE), 0);
 
