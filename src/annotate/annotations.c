@@ -44,6 +44,7 @@ void annotations_make(struct annotator *annotator, const struct recording *recor
 		ret->nr++;
 	}
 	ret->left_out = code->nr - ret->nr;
+	ret->kernel = code->kernel;
 }
 
 void annotations_fini(struct annotations *annotations)

@@ -70,6 +70,7 @@ static void count_leaves(const struct recording *recording, struct hot_code *cod
 		const struct recording_frame *frame;
 
 		code->samples += shown;
+		code->kernel += stack->nr_kernel ? shown : 0;
 		if (stack->nr_kernel || !stack->nr_user)
 			continue;
 		frame = recording_frame_at(recording, stack, 0);

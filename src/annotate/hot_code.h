@@ -30,6 +30,7 @@ struct hot_code {
 	struct hot_pc *pcs; /* owned [nr_pcs]: of a function ascending by pc, each once */
 	size_t nr_pcs;
 	uint64_t samples; /* of the recording */
+	uint64_t kernel;  /* of stacks with kernel frames, whose leaf is one of them */
 	uint64_t without; /* of user code whose leaf has no address */
 };
 

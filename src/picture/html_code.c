@@ -121,6 +121,7 @@ void html_code_write(struct json *json, const struct annotations *code)
 		return;
 	json_open(json, "code", '{');
 	json_number(json, "left_out", code->left_out);
+	json_number(json, "kernel", code->kernel);
 	JSON_ARRAY(json, "functions", code->nr, put_function(json, &code->list[i]));
 	json_close(json, '}');
 }

@@ -61,6 +61,7 @@ struct annotations {
 	struct annotation *list; /* the hottest first */
 	size_t nr;
 	size_t left_out; /* functions with samples that have none here */
+	uint64_t kernel; /* samples of kernel code, which has none either */
 };
 
 /*

@@ -70,6 +70,9 @@ class CodeTab(HtmlCase):
                                    "kernel": [], "user": [{"object": program, "build_id": build_id, "vaddr": hex(vaddr), "symbol": name,
                                                            "offset": vaddr - vaddrs[0], "origin": "cfi", "exact": True}]})
                     total += count
+        stacks.append({"type": "stack", "count": 5, "weight_ns": 1, "comm": "prog", "pid": 7, "stop": "outermost",
+                       "kernel": [{"addr": "0xffffffff81000010", "symbol": "sys_read", "offset": 16, "module": None}], "user": []})
+        total += 5
         with open(cls.recording, "w", encoding="utf-8") as file:
             for line in [{"type": "meta", "format": 1, "event": "cpu-clock", "period_ns": 1000000, "hz": 1000, "start_unix_ns": 1,
                           "duration_ns": 1000000000, "cpus": 1, "kernel": "6.1", "argv": ["fpless"]}, *stacks,
@@ -105,6 +108,8 @@ class CodeTab(HtmlCase):
             self.assertIn("mix, inlined in work at prog.c:12", [row[1] for row in self.rows(page, "inlined")])
             self.assertTrue(any("</script><script>window.evil=1</script>" in row[4] for row in self.rows(page, "place")))
             self.assertIsNone(page.evaluate("window.evil"))
+            self.assertEqual(page.evaluate("document.querySelector('.code .kernel').textContent"),
+                             "Code of the kernel is not here: 5 samples ran in it. perf annotate -k VMLINUX shows it.")
             self.keep(page, "html-code")
 
     def test_the_address_holds_the_function(self):

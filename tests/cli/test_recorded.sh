@@ -66,7 +66,7 @@ if [ "${formats##* }" = html ]; then
 		expect 0 '' $verb -q -F 499 --code -o run.html -o run.jsonl -- perl -e "$load"
 		expect 0 '' report -q --code -o again.html run.jsonl
 		cmp run.html again.html || { echo "$verb --code: report makes another page" >&2; failed=1; }
-		grep -q '"code":{"left_out":[0-9]*,"functions":\[{"name"' run.html || { echo "$verb --code: no code" >&2; failed=1; }
+		grep -q '"code":{"left_out":[0-9]*,"kernel":[0-9]*,"functions":\[{"name"' run.html || { echo "$verb --code: no code" >&2; failed=1; }
 	done
 fi
 expect 1 'needs a page' profile --code -- touch ran
@@ -98,11 +98,14 @@ for format in jsonl pb.gz; do
 	cmp "run.$format" "again.$format" || failed=1
 done
 
-# Filters by time work from it, and packed it is the same.
-expect 0 '' profile -q --timeline -F 499 -o run.jsonl -o run.pb.gz -o packed.jsonl.gz -- perl -e "$load"
-expect 0 '' report -q --time 0,0.1 -o jsonl.folded run.jsonl
-expect 0 '' report -q --time 0,0.1 -o pprof.folded run.pb.gz
-expect 0 '' report -q --time 0,0.1 -o packed.folded packed.jsonl.gz
-cmp jsonl.folded pprof.folded || failed=1
-cmp jsonl.folded packed.folded || failed=1
+# Filters by time work from it, and packed it is the same, in format 2, too.
+expect 0 '' profile -q --timeline -F 499 -o run.jsonl -o run.pb.gz -o packed.jsonl.gz -o packed.jsonl.zst -- perl -e "$load"
+expect 0 '' report -q -o again.jsonl packed.jsonl.zst
+cmp run.jsonl again.jsonl || failed=1
+first_ns=$(sed -n 's/^{"type":"samples","time_ns":\[\([0-9]*\).*/\1/p;T;q' run.jsonl)
+until=$(awk "BEGIN { printf \"%.3f\", $first_ns / 1e9 + 0.1 }")
+for file in run.jsonl run.pb.gz packed.jsonl.gz packed.jsonl.zst; do
+	expect 0 '' report -q --time "0,$until" -o "$file.folded" "$file"
+	cmp run.jsonl.folded "$file.folded" || failed=1
+done
 exit "$failed"

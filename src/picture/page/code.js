@@ -73,9 +73,10 @@ class CodeView {
 		this.heads = ["Share", UNIT.many, "Line or address", "Jumps", "Code"].map((head) => el("th", {}, head));
 		this.scroll = el("div", { class: "table", tabindex: 0, "aria-label": "Instructions", onscroll: () => this.fill() },
 			el("table", {}, el("thead", {}, el("tr", {}, this.heads)), this.rows));
-		const out = app.model.code.left_out;
+		const { left_out: out, kernel } = app.model.code;
 		this.element = el("section", { class: "sandwich code" },
-			el("aside", {}, this.choices, out ? el("p", { class: "note" }, `and ${plural(out, "function")} without code here`) : null),
+			el("aside", {}, this.choices, out ? el("p", { class: "note" }, `and ${plural(out, "function")} without code here`) : null,
+				kernel ? el("p", { class: "note kernel" }, `Code of the kernel is not here: ${samples(kernel)} ran in it. perf annotate -k VMLINUX shows it.`) : null),
 			el("div", { class: "both" }, this.heading, this.scroll));
 	}
 
