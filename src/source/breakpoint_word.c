@@ -4,8 +4,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <linux/hw_breakpoint.h>
-#include <linux/perf_event.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,34 +59,29 @@ static int parse_access(const char *word, const char **at, uint32_t *ret, struct
 	return 0;
 }
 
-int breakpoint_word_parse(const char *word, struct source_spec *ret, const char **ret_rest,
+int breakpoint_word_parse(const char *word, struct breakpoint_word *ret, const char **ret_rest,
 			  struct fpl_err *err)
 {
-	struct source_spec spec = { .class = SOURCE_SOFTWARE, .perf_type = PERF_TYPE_BREAKPOINT };
-	struct source_breakpoint *place = &spec.breakpoint;
+	struct breakpoint_word place = { .access = HW_BREAKPOINT_RW };
 	const char *at = word + strlen(PREFIX);
 	int code;
 
-	place->access = HW_BREAKPOINT_RW;
-	if (!parse_number(&at, &place->addr) ||
-	    (*at == '/' && (at++, !parse_number(&at, &place->len))) || (*at && *at != ':'))
+	if (!parse_number(&at, &place.addr) ||
+	    (*at == '/' && (at++, !parse_number(&at, &place.len))) || (*at && *at != ':'))
 		return fpl_fail(err, -EINVAL, "%s: expected " PREFIX "ADDR[/LEN][:rw]", word);
-	code = parse_access(word, &at, &place->access, err);
+	code = parse_access(word, &at, &place.access, err);
 	if (code)
 		return code;
-	if (!place->len)
-		place->len = place->access == HW_BREAKPOINT_X ? sizeof(long) : HW_BREAKPOINT_LEN_4;
-	if (place->len > HW_BREAKPOINT_LEN_8 || (place->len & (place->len - 1)))
+	if (!place.len)
+		place.len = place.access == HW_BREAKPOINT_X ? sizeof(long) : HW_BREAKPOINT_LEN_4;
+	if (place.len > HW_BREAKPOINT_LEN_8 || (place.len & (place.len - 1)))
 		return fpl_fail(err, -EINVAL, "%s: expected 1, 2, 4 or 8 bytes", word);
-	if (place->access != HW_BREAKPOINT_X && place->addr % place->len)
+	if (place.access != HW_BREAKPOINT_X && place.addr % place.len)
 		return fpl_fail(err, -EINVAL,
 				"%s: the address is no multiple of %u: a shorter length is " PREFIX
 				"ADDR/1",
-				word, (unsigned int)place->len);
-	if (at - word >= SOURCE_NAME_MAX)
-		return fpl_fail(err, -EINVAL, "%s: the word is too long", word);
-	snprintf(spec.name, sizeof(spec.name), "%.*s", (int)(at - word), word);
-	*ret = spec;
+				word, (unsigned int)place.len);
+	*ret = place;
 	*ret_rest = at;
 	return 0;
 }

@@ -7,16 +7,22 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/err.h"
-#include "source/source_spec.h"
+
+/* Bytes that the CPU watches. */
+struct breakpoint_word {
+	uint64_t addr, len;
+	uint32_t access; /* HW_BREAKPOINT_* */
+};
 
 /* Does the word begin as such a one? */
 bool breakpoint_word_is(const char *word);
 
 /*
- * Parse @word into the event and its breakpoint; *ret_rest: what stands behind ACCESS, "" or a
- * colon and modifiers. Writes both on success only. -EINVAL, with a line that begins with the word.
+ * Parse @word; *ret_rest: what stands behind ACCESS, "" or a colon and modifiers. Writes both on
+ * success only. -EINVAL, with a line that begins with the word.
  */
-FPL_MUST_CHECK int breakpoint_word_parse(const char *word, struct source_spec *ret,
+FPL_MUST_CHECK int breakpoint_word_parse(const char *word, struct breakpoint_word *ret,
 					 const char **ret_rest, struct fpl_err *err);

@@ -9,7 +9,6 @@
 
 #include "base/cleanup.h"
 #include "base/similar.h"
-#include "source/breakpoint_word.h"
 #include "source/probe_word.h"
 
 #define SOFTWARE(name, alias, config, is_kernel, what)                                    \
@@ -231,10 +230,14 @@ static int parse_modifiers(const char *word, const char *modifiers, struct sourc
 
 static int parse_breakpoint(const char *word, struct source_spec *ret, struct fpl_err *err)
 {
-	struct source_spec spec;
+	struct source_spec spec = { .class = SOURCE_SOFTWARE, .perf_type = PERF_TYPE_BREAKPOINT };
 	const char *rest;
-	int code = breakpoint_word_parse(word, &spec, &rest, err);
+	int code = breakpoint_word_parse(word, &spec.breakpoint, &rest, err);
 
+	if (!code && rest - word >= SOURCE_NAME_MAX)
+		return fpl_fail(err, -EINVAL, "%s: the word is too long", word);
+	if (!code)
+		snprintf(spec.name, sizeof(spec.name), "%.*s", (int)(rest - word), word);
 	if (!code && *rest)
 		code = parse_modifiers(word, rest + 1, &spec, err);
 	if (!code)

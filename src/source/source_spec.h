@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "source/breakpoint_word.h"
 
 enum source_class {
 	SOURCE_CLOCK,	   /* time on a CPU, at a frequency; samples weigh nanoseconds */
@@ -25,22 +26,16 @@ enum source_class {
 
 #define SOURCE_NAME_MAX 128
 
-/* Bytes that the CPU watches. */
-struct source_breakpoint {
-	uint64_t addr, len;
-	uint32_t access; /* HW_BREAKPOINT_* */
-};
-
 struct source_spec {
 	char name[SOURCE_NAME_MAX]; /* as perf prints it, without modifiers; a probe's word */
 	enum source_class class;
 	uint32_t perf_type; /* as in perf_event_attr */
 	uint64_t perf_config;
-	bool or_clock;			     /* sample cpu-clock where there is no such counter */
-	bool exclude_user, exclude_kernel;   /* the modifiers k and u */
-	bool exclude_hv;		     /* any modifier: perf means no hypervisor then */
-	struct source_breakpoint breakpoint; /* of PERF_TYPE_BREAKPOINT */
-	const char *probe; /* of a probe the word (source/probe_word.h), borrowed */
+	bool or_clock;			   /* sample cpu-clock where there is no such counter */
+	bool exclude_user, exclude_kernel; /* the modifiers k and u */
+	bool exclude_hv;		   /* any modifier: perf means no hypervisor then */
+	struct breakpoint_word breakpoint; /* of PERF_TYPE_BREAKPOINT */
+	const char *probe;		   /* of a probe the word (source/probe_word.h), borrowed */
 	/* One event in so many is sampled; of a clock nanoseconds; 0: each, of a clock by hz. */
 	uint64_t period;
 	/* Questions about the event's record, borrowed; NULL: not asked. */
