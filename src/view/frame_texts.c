@@ -110,16 +110,17 @@ static int intern_line(struct frame_texts *texts, const struct recording_frame *
 	const char *path = recording_string(recording, function->file);
 	bool is_inlined = idx + 1u < frame->first_line + frame->nr_lines;
 	const char *mark = is_inlined && texts->options.annotate ? "_[i]" : "";
-	bool is_placed =
-		(texts->options.lines || frame->origin == FPL_ORIGIN_SCRIPT) && *path && line->line;
+	bool is_script = frame->origin == FPL_ORIGIN_SCRIPT;
+	uint32_t first = is_script ? function->start_line : 0;
+	uint32_t at = first && (!line->line || texts->options.first_lines) ? first : line->line;
+	bool is_placed = (texts->options.lines || is_script) && *path && at;
 	AUTO_FREE char *whole = NULL;
 	int length;
 
 	if (!is_placed && !*mark && !*suffix_of(texts, frame))
 		return frame_texts_show(texts, function->name, ret);
 	if (is_placed)
-		length = asprintf(&whole, "%s (%s:%u)%s", name, text_path_name(path), line->line,
-				  mark);
+		length = asprintf(&whole, "%s (%s:%u)%s", name, text_path_name(path), at, mark);
 	else
 		length = asprintf(&whole, "%s%s", name, mark);
 	if (length < 0) {

@@ -20,6 +20,8 @@ struct frame_text_options {
 	bool addresses; /* code without a name is [file+0xpc], not [file+0xstart of its function] */
 	bool symbols_only;   /* no texts for what is inlined */
 	bool lines;	     /* "name (file.c:12)" */
+	bool first_lines;    /* of script frames the function's first line, so that one function has
+				one text */
 	bool verbatim;	     /* not escaped: for formats that escape themselves */
 	bool fold_recursion; /* of stacks: frames that call themselves stand once (stack_slots) */
 };
