@@ -93,12 +93,12 @@ struct fpl_script_rule {
 	__s32 cfa_off;	   /* of the rows of the body, whose CFA is cfa_reg + that */
 	__u64 check_vaddr; /* in the object: the value of check, at run time */
 	__u64 stop_value;
-	struct fpl_script_load check; /* from the script frame: it is one */
-	struct fpl_script_load code, place, next, stop;
-	struct fpl_script_load content; /* from the code */
-	__u8 shows_last;		/* the frame with the stop value is a script frame, too */
-	__u8 is_single;			/* each native frame has one script frame */
-	__u16 above;			/* bytes of a script frame that loads reach */
+	struct fpl_script_load check;			/* from the script frame: it is one */
+	struct fpl_script_load code, place, next, stop; /* no place: places are not told apart */
+	struct fpl_script_load content;			/* from the code */
+	__u8 shows_last; /* the frame with the stop value is a script frame, too */
+	__u8 is_single;	 /* each native frame has one script frame */
+	__u16 above;	 /* bytes of a script frame that loads reach */
 	__s16 piece_off[FPL_SCRIPT_PIECES]; /* in the code object: pointers to pieces */
 	__u16 cfa_reg;
 	__s16 lines_size_off; /* in the last piece, the table of lines: the number of its bytes, */
