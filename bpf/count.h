@@ -14,10 +14,6 @@
 
 __u32 last_stack_id;
 
-/* Seeds of the two hashes of a stack's key and of its check: random, written by userspace while the
- * gate is closed. */
-__u64 stack_seed[3];
-
 /* Words behind the sample: frames of the user, of the kernel and, where both walks are wanted, of
  * the other walk; its key; script words. */
 static __always_inline __u32 sample_nr_words(const struct fpl_sample *sample)

@@ -32,11 +32,16 @@ struct {
 	__type(value, struct fpl_script_rule);
 } script_rules SEC(".maps");
 
+/* Seeds of the two hashes of a stack's key and of its check: random, written by userspace while the
+ * gate is closed: others in each window. */
+__u64 stack_seed[3];
+
 /* Code objects that were sent: what is forgotten here is sent again. */
 struct script_code_key {
 	__u64 gen;
 	__u64 code;    /* its word */
-	__u64 content; /* bits 63..32 of the words of its places */
+	__u32 content; /* bits 63..32 of the words of its places */
+	__u32 window;  /* each window of a run has them sent */
 };
 
 struct {

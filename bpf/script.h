@@ -234,7 +234,7 @@ static long script_one(__u32 idx, void *arg)
 	struct fpl_walk *walk = chain->walk;
 	struct env *env = chain->env;
 	const struct fpl_script_rule *rule = chain->rule;
-	__u64 frame = walk->script_frame, code = 0, place = 0, stop = 0, next = 0, content;
+	__u64 frame = walk->script_frame, code = 0, place = ~0ull, stop = 0, next = 0, content;
 	__u64 off = frame - walk->script_window_addr;
 	int is_last;
 
@@ -245,7 +245,7 @@ static long script_one(__u32 idx, void *arg)
 	if (off >= walk->script_window_size || off + rule->above > walk->script_window_size)
 		script_window(env, walk, frame, rule->above);
 	if (script_load(env, walk, &rule->code, frame, &code) ||
-	    script_load(env, walk, &rule->place, frame, &place) ||
+	    (rule->place.nr && script_load(env, walk, &rule->place, frame, &place)) ||
 	    script_load(env, walk, &rule->stop, frame, &stop) ||
 	    script_load(env, walk, &rule->next, frame, &next))
 		return 1;

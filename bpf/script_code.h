@@ -107,7 +107,7 @@ static long script_code_one(__u32 idx, void *arg)
 {
 	struct script_codes_loop *loop = arg;
 	struct fpl_scratch *s = loop->s;
-	struct script_code_key key = { .gen = s->sample.gen };
+	struct script_code_key key = { .gen = s->sample.gen, .window = (__u32)stack_seed[0] };
 	__u32 one = 1;
 	__u64 word;
 

@@ -120,8 +120,8 @@ struct fpl_script_rule {
 	__u64 stop_mask, stop_value;
 	__u64 place_mask;	      /* all bits: the place is an address; 0: a number */
 	struct fpl_script_load check; /* from the script frame: it is one */
-	struct fpl_script_load code, place, next, stop;
-	struct fpl_script_load leaf, leaf_check; /* from leaf_reg */
+	struct fpl_script_load code, place, next, stop; /* no place: places are not told apart */
+	struct fpl_script_load leaf, leaf_check;	/* from leaf_reg */
 	struct fpl_script_content content;
 	__u8 shows_last; /* the frame with the stop value is a script frame, too */
 	__u8 has_slots;	 /* words of the native frame may hold the frame, too */

@@ -202,7 +202,7 @@ static int write_stacks(void *ctx, struct names *names, const struct recording *
 int bcc_run_main(int argc, char **argv, const struct argp *argp, struct bcc_run *run)
 {
 	/* bcc's stacks are native, and it has no option that says otherwise */
-	run->sampling.script = SCRIPT_OFF;
+	run->sampling.script.mode = SCRIPT_OFF;
 	run->sampling.output.quiet = true;
 	run->sampling.output.own_stdout = argv[0];
 

@@ -259,6 +259,6 @@ int cmd_bcc_stackcount(int argc, char **argv)
 					    .write = write_stacks } };
 
 	sampling_options_init(&tool.run.sampling);
-	tool.run.sampling.script = SCRIPT_OFF; /* as bcc's */
+	tool.run.sampling.script.mode = SCRIPT_OFF; /* as bcc's */
 	return bcc_run_main(argc, argv, &bcc_stackcount_argp, &tool.run);
 }

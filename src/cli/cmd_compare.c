@@ -60,6 +60,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		if (compare->sampling.unwind == ENGINE_UNWIND_FP)
 			argp_failure(state, CLI_EXIT_USAGE, 0,
 				     "--unwind fp: compare makes both walks: expected auto or cfi");
+		if (compare->sampling.script.mode > SCRIPT_MIX)
+			argp_failure(state, CLI_EXIT_USAGE, 0,
+				     "--script: not with compare: neither walk has script frames");
 		if (!compare->sampling.user)
 			argp_failure(state, CLI_EXIT_USAGE, 0,
 				     "-K: excludes the user stacks that compare needs");

@@ -25,6 +25,7 @@ enum {
 	KEY_NO_SYNTH,
 	KEY_SCRIPT,
 	KEY_NO_SCRIPT,
+	KEY_SCRIPT_LINES,
 	KEY_TABLE_MEMORY,
 	KEY_STACK_MEMORY,
 	KEY_JIT_MEMORY,
@@ -61,9 +62,12 @@ static const struct argp_option options_list[] = {
 	{ "no-synth", KEY_NO_SYNTH, NULL, 0,
 	  "Make no unwind rows from the instructions of code without CFI", 3 },
 	{ "script", KEY_SCRIPT, "mix|only|all", 0,
-	  "Show functions of CPython 3.9 to 3.13 and PHP 7.4, 8.2 and 8.4 with file and line (not with --window). mix: in place of the interpreter's own frames (default); only: also without the native frames between them; all: beside all native frames",
+	  "Show functions of CPython 3.9 to 3.13 and PHP 7.4, 8.2 and 8.4 with file and line. mix: in place of the interpreter's own frames (default); only: also without the native frames between them; all: beside all native frames",
 	  3 },
 	{ "no-script", KEY_NO_SCRIPT, NULL, 0, "Show native frames alone", 3 },
+	{ "script-lines", KEY_SCRIPT_LINES, "yes|no", 0,
+	  "no: a function of a script has the line that it begins at, wherever it is: fewer distinct stacks (default yes)",
+	  3 },
 	{ "max-depth", KEY_MAX_DEPTH, "N[,M]", 0,
 	  "Keep the N innermost and the M outermost user frames of a deeper stack (default 768,256; at most 2048 in all); N alone: N in all, a quarter of them "
 	  "outermost; N,0: end the walk after N",
@@ -205,7 +209,7 @@ static bool parse_flag(int key, struct parsing *parsing)
 		options->synth = false;
 		return true;
 	case KEY_NO_SCRIPT:
-		options->script = SCRIPT_OFF;
+		options->script.mode = SCRIPT_OFF;
 		return true;
 	case 'g':
 		return true;
@@ -320,7 +324,10 @@ static bool parse_word_option(int key, char *arg, struct parsing *parsing, struc
 		walk_options_unwind(arg, &options->unwind, state);
 		return true;
 	case KEY_SCRIPT:
-		walk_options_script(arg, &options->script, state);
+		walk_options_script(arg, &options->script.mode, state);
+		return true;
+	case KEY_SCRIPT_LINES:
+		options->script.no_lines = !walk_options_yes("--script-lines", arg, state);
 		return true;
 	case KEY_CALL_GRAPH:
 		walk_options_call_graph(arg, &options->unwind, state);
@@ -426,7 +433,7 @@ void sampling_options_init(struct sampling_options *options)
 		.root_depth = 256,
 		.table_memory = 128ull << 20,
 		.synth = true,
-		.script = SCRIPT_MIX,
+		.script = { .mode = SCRIPT_MIX },
 		.snapshot = 96 << 10,
 		.record_every = 1,
 	};

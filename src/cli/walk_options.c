@@ -45,3 +45,12 @@ void walk_options_script(const char *arg, enum script_mode *ret, struct argp_sta
 	}
 	refuse(state, "--script %s: expected mix, only or all", arg);
 }
+
+bool walk_options_yes(const char *option, const char *arg, struct argp_state *state)
+{
+	bool is_yes = !strcmp(arg, "yes");
+
+	if (!is_yes && strcmp(arg, "no") != 0)
+		refuse(state, "%s %s: expected yes or no", option, arg);
+	return is_yes;
+}

@@ -13,3 +13,5 @@ void walk_options_unwind(const char *arg, enum engine_unwind *ret, struct argp_s
 void walk_options_call_graph(const char *arg, enum engine_unwind *ret, struct argp_state *state);
 /* --script */
 void walk_options_script(const char *arg, enum script_mode *ret, struct argp_state *state);
+/* The argument of @option, which is yes or no. */
+bool walk_options_yes(const char *option, const char *arg, struct argp_state *state);

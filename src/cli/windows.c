@@ -16,6 +16,7 @@
 #include "naming/feed.h"
 #include "naming/live_names.h"
 #include "profile/code_names.h"
+#include "profile/script_codes.h"
 #include "recording/must_add.h"
 #include "report/finished.h"
 #include "report/hints.h"
@@ -170,6 +171,7 @@ static void write_window(struct windows *windows, struct profile *profile)
 	    code_names_read(profile->code_orders, windows->options->jit_memory, windows->parser,
 			    &profile->code_names))
 		fpl_log(FPL_LOG_WARN, "code made at run time: out of memory for its names");
+	script_codes_name(profile->script_codes, windows->parser);
 	live_names_window(&windows->names, profile, &names);
 	write_named(windows, &names, profile);
 	live_names_window_end(profile, &names);

@@ -92,7 +92,10 @@ static void put_frame(FILE *to, const struct recording *recording,
 		put_source(to, recording, &lines[i]);
 		putc('\n', to);
 	}
-	fprintf(to, "    %3zu %#018" PRIx64 " ", idx, frame->address);
+	if (frame->address == RECORDING_NO_ADDRESS)
+		fprintf(to, "    %3zu %18s ", idx, "");
+	else
+		fprintf(to, "    %3zu %#018" PRIx64 " ", idx, frame->address);
 	if (frame->nr_lines || !frame->object)
 		put_name(to, recording, frame);
 	else

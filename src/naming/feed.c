@@ -12,6 +12,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "profile/script_codes.h"
 
 static void batch_init(struct feed_batch *batch)
 {
@@ -98,6 +99,14 @@ static void take_object(void *ctx, const struct profile_object *object)
 	feed->waiting.last_object = &added->next;
 	feed->waiting.nr_objects++;
 	pthread_mutex_unlock(&feed->lock);
+}
+
+/* engine_listener.script_codes: before there is a thread */
+static void take_script_codes(void *ctx, struct script_codes *codes)
+{
+	struct feed *feed = ctx;
+
+	feed->script_codes = script_codes_get(codes);
 }
 
 /* Takes the object out of those that wait. False: it does not wait. */
@@ -326,6 +335,7 @@ int feed_init(struct feed *ret, const struct feed_options *options, struct fpl_e
 			      .sample = has_samples ? take_sample : NULL,
 			      .stack = has_samples || has_windows ? NULL : take_stack,
 			      .look = has_samples || has_windows ? NULL : take_look,
+			      .script_codes = has_windows ? NULL : take_script_codes,
 			      .window = has_windows ? take_window : NULL,
 			      .look_ms = options->look_ms,
 			      .looks = options->looks,
@@ -347,6 +357,7 @@ void feed_fini(struct feed *feed)
 	if (!feed->listener.ctx)
 		return;
 	feed_batch_fini(&feed->waiting);
+	script_codes_put(feed->script_codes);
 	cleanup_fd(&feed->wake_fd);
 	cleanup_fd(&feed->listener.stop_fd);
 	pthread_mutex_destroy(&feed->lock);
@@ -399,6 +410,7 @@ void feed_take(struct feed *feed, struct feed_batch *ret)
 	waiting->broken = ret->broken;
 	pthread_mutex_unlock(&feed->lock);
 	ret->closing = closing;
+	ret->script_codes = feed->script_codes;
 }
 
 void feed_await(struct feed *feed, struct feed_batch *ret)

@@ -59,6 +59,7 @@ struct feed_batch {
 	size_t nr_objects, nr_stacks, nr_looks, nr_windows;
 	struct feed_retired *retired; /* owned [nr_retired]; those before nr_gone are done with */
 	size_t nr_retired, retired_room, nr_gone;
+	struct script_codes *script_codes; /* borrowed from the feed; NULL: none */
 	bool broken;  /* something was lost for want of memory: no number of a stack is right */
 	bool closing; /* nothing will come any more */
 };
@@ -79,6 +80,7 @@ struct feed {
 	struct engine_listener listener; /* to be lent to the run */
 	int wake_fd;			 /* owned: readable when there is something to take */
 	atomic_bool closing;
+	struct script_codes *script_codes; /* held; NULL: script frames are not walked */
 	pthread_t thread;
 	bool has_thread;
 

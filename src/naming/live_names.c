@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "naming/recorded.h"
+#include "profile/script_codes.h"
 #include "profile/source_record.h"
 
 /* One source needs no name, but the unit of what its samples weigh. */
@@ -37,6 +38,7 @@ int live_names_init(struct live_names *ret, const struct live_names_options *opt
 	int code;
 
 	*ret = (struct live_names){
+		.parser = namer.parser,
 		.live = { .user = options->user, .kernel = true, .by = options->by },
 	};
 	set_sources(&ret->live, options);
@@ -53,6 +55,7 @@ void live_names_fini(struct live_names *names)
 {
 	names_fini(&names->names);
 	namer_destroy(names->namer);
+	names->live.script_codes = NULL; /* borrowed */
 	profile_fini(&names->live);
 }
 
@@ -82,6 +85,7 @@ int live_names_adopt(struct live_names *names, struct feed_batch *batch, struct 
 {
 	int code = 0;
 
+	names->live.script_codes = batch->script_codes;
 	for (struct feed_object *o = batch->objects; !code && o; o = o->next)
 		code = adopt(names, &o->object, err);
 	return code;
@@ -98,6 +102,7 @@ int live_names_record(struct live_names *names, struct profile_stack *stacks, si
 	names->live.stacks = stacks;
 	names->live.nr_stacks = nr;
 	names_expect(&names->names);
+	script_codes_name(names->live.script_codes, names->parser);
 	code = recorded_make(&names->names, NULL, to, ret_places, err);
 	names->live.stacks = NULL;
 	names->live.nr_stacks = 0;

@@ -28,8 +28,9 @@ struct live_names_options {
 };
 
 struct live_names {
-	struct namer *namer; /* owned */
-	struct profile live; /* the objects, and the stacks at hand */
+	struct namer *namer;   /* owned */
+	struct parser *parser; /* borrowed */
+	struct profile live;   /* the objects, and the stacks at hand */
 	struct names names;
 };
 

@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "view/frame_texts.h"
 #include "profile/code_names.h"
-#include "profile/scripts.h"
+#include "profile/script_codes.h"
 
 /* Frames said lately: of a hundred that a profile has, most are the same few. */
 #define SAID_LOG2 12
@@ -134,7 +134,7 @@ static void name_script(const struct names *names, uint64_t frame, struct frame_
 	struct script_frame script;
 
 	*ret = (struct frame_name){ .symbol = "[script]", .start = NAMES_NO_START };
-	if (names->profile->scripts && scripts_frame(names->profile->scripts, frame, &script))
+	if (script_codes_find(names->profile->script_codes, frame, &script))
 		ret->symbol = script.function;
 }
 

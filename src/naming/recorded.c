@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/vector.h"
 #include "naming/lock_names.h"
-#include "profile/scripts.h"
+#include "profile/script_codes.h"
 #include "recording/sources.h"
 
 /* User frames added lately: most frames of a profile are the same few. */
@@ -191,7 +191,6 @@ static int add_no_file(struct recorder *recorder, const char *name, uint32_t *re
  * is the language, in brackets, as the kernel's is. */
 static int add_script(struct recorder *recorder, uint64_t pc, uint32_t *ret)
 {
-	const struct scripts *scripts = recorder->names->profile->scripts;
 	struct recording_frame frame = {
 		.address = RECORDING_NO_ADDRESS,
 		.start = RECORDING_NO_ADDRESS,
@@ -204,7 +203,7 @@ static int add_script(struct recorder *recorder, uint64_t pc, uint32_t *ret)
 	struct script_frame script;
 	int err;
 
-	if (scripts_frame(scripts, pc, &script))
+	if (script_codes_find(recorder->names->profile->script_codes, pc, &script))
 		line = (struct symbol_line){ .name = script.function,
 					     .file = script.file,
 					     .line = script.line,

@@ -181,9 +181,9 @@ static void store_stack(struct collect *collect, const struct fpl_sample *sample
 	const uint64_t *user = record_user(sample);
 	struct fpl_sample woven = *sample;
 
-	if (sample->nr_script && collect->scripts)
-		user = scripts_weave(collect->scripts, sample, user, record_script(sample),
-				     &woven.nr_user);
+	if (sample->nr_script && intake->codes)
+		user = scripts_weave(collect->scripts, intake->codes, sample, user,
+				     record_script(sample), &woven.nr_user);
 	if (stack_store_add(intake->store, &woven, user, record_rest(sample))) {
 		intake->nr_user_memory += sample->count;
 		if (!sample->count)
@@ -233,6 +233,14 @@ static void take_event(struct collect *collect, const struct fpl_event *event)
 
 	if (timeline)
 		timeline_record(timeline, event);
+}
+
+static void take_code(struct collect *collect, const struct fpl_script_code *code, size_t size)
+{
+	struct intake *intake = intake_of(collect->intakes, code->header.time_ns);
+
+	if (intake->codes)
+		scripts_add_code(collect->scripts, intake->codes, code, size);
 }
 
 static void take_life(struct collect *collect, const struct fpl_life *life)
@@ -324,8 +332,7 @@ int collect_ring_record(void *ctx, void *data, size_t size)
 		take_event(collect, data);
 		break;
 	case FPL_RECORD_SCRIPT_CODE:
-		if (collect->scripts)
-			scripts_add_code(collect->scripts, data, size);
+		take_code(collect, data, size);
 		break;
 	case FPL_RECORD_RSS:
 		if (collect->rss_book)

@@ -70,6 +70,9 @@ struct engine_listener {
 	/* The end of the run waits for tables: those of @nr_made of @nr files are made. Only with
 	 * look. NULL: not wanted. */
 	void (*tables)(void *ctx, size_t nr_made, size_t nr);
+	/* @codes knows the script frames of samples and stacks. It comes before all else, and must
+	 * be held (script_codes_get()) to be used. NULL: not wanted. */
+	void (*script_codes)(void *ctx, struct script_codes *codes);
 	/* A window is over, whose profile, without objects, is the callee's from here on: what its
 	 * stacks name was told of. Only with engine_options.window_ms; NULL without. */
 	void (*window)(void *ctx, struct profile *profile);
@@ -149,7 +152,7 @@ struct engine_options {
 	size_t nr_sources; /* 1.. */
 	struct engine_blocks blocks;
 	enum engine_unwind unwind;
-	enum script_mode script; /* script frames among the native ones */
+	struct script_options script; /* script frames among the native ones */
 	bool synth;	 /* with rows made from code without CFI; not with ENGINE_UNWIND_CFI */
 	uint64_t hz;	 /* of a clock: samples per second and CPU, 1.. */
 	uint64_t max_hz; /* with max_overhead: hz may rise this far; 0: it stays */

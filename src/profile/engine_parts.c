@@ -142,7 +142,7 @@ static int make_windows(struct engine *engine)
 	bool has_listener = o->listener && o->listener->sample;
 	int code = 0;
 
-	for (size_t i = 0; !code && i < (o->window_ms ? 2 : 1); i++)
+	for (size_t i = 0; !code && i < engine_nr_windows(o); i++)
 		code = run_window_init(&engine->windows[i], store_bytes, o->by, o->timeline_memory,
 				       has_listener || o->timeline_memory,
 				       has_listener ? listening_sample : NULL, &engine->listening);
@@ -199,18 +199,26 @@ static void look_at_use(void *engine, uint64_t look)
 	kernel_side_stacks(&use.engine->kernel, note_use, &use);
 }
 
-/* Both walks of compare are to have the same frames; who listens to stacks names them without the
- * scripts. The kernel sends a code object once, and a window's profile would need it again. */
+/* The frame-pointer walk of compare has no script frames, so the other one has none either. */
 static int make_scripts(struct engine *engine, struct fpl_err *err)
 {
 	const struct engine_options *o = engine->options;
-	bool is_told = o->listener && (o->listener->sample || o->listener->stack);
+	int code = 0;
 
-	if (!o->script || o->compare || is_told || o->window_ms || o->unwind == ENGINE_UNWIND_FP)
+	if (!o->script.mode || o->compare || o->unwind == ENGINE_UNWIND_FP)
 		return 0;
-	return scripts_create(engine->kernel.script_rules, o->script, &engine->scripts)
-		       ? fpl_fail(err, -ENOMEM, "script frames: out of memory")
-		       : 0;
+	code = scripts_create(engine->kernel.script_rules, &o->script, &engine->scripts);
+	for (size_t i = 0; !code && i < engine_nr_windows(o); i++) {
+		struct run_window *window = &engine->windows[i];
+
+		code = engine_make_script_codes(o, &window->codes);
+		window->intake.codes = window->codes;
+	}
+	if (code)
+		return fpl_fail(err, code, "script frames: out of memory");
+	if (o->listener && o->listener->script_codes)
+		o->listener->script_codes(o->listener->ctx, engine->window->codes);
+	return 0;
 }
 
 static int make_tables(struct engine *engine, struct fpl_err *err)

@@ -337,8 +337,8 @@ static int take_names(struct engine *engine, struct profile *profile, struct fpl
 	}
 	profile->code_names = TAKE_PTR(engine->code_names);
 	if (engine->scripts)
-		scripts_settle(engine->scripts, engine->options->parser);
-	profile->scripts = TAKE_PTR(engine->scripts);
+		scripts_say(engine->scripts);
+	script_codes_name(profile->script_codes, engine->options->parser);
 	if (engine->cgroup_names &&
 	    cgroup_names_take(engine->cgroup_names, &profile->cgroups, &profile->nr_cgroups))
 		return fpl_fail(err, -ENOMEM, "cgroups: out of memory");
@@ -352,6 +352,33 @@ static int copy_names(struct engine *engine, struct profile *profile, struct fpl
 	if (engine->cgroup_names &&
 	    cgroup_names_copy(engine->cgroup_names, &profile->cgroups, &profile->nr_cgroups))
 		return fpl_fail(err, -ENOMEM, "cgroups: out of memory");
+	return 0;
+}
+
+/* Bytes of code objects that are kept; each window has them anew. */
+#define CODES_MAX	 (64u << 20)
+#define CODES_WINDOW_MAX (16u << 20)
+
+int engine_make_script_codes(const struct engine_options *options, struct script_codes **ret)
+{
+	const struct engine_listener *listener = options->listener;
+	bool is_live = listener && (listener->sample || listener->stack);
+
+	return script_codes_create(options->window_ms ? CODES_WINDOW_MAX : CODES_MAX, is_live, ret);
+}
+
+/* Hand over the codes of the window; where another window may follow, it gets new ones. */
+static int take_script_codes(struct engine *engine, struct run_window *window,
+			     struct profile *profile)
+{
+	struct script_codes *next = NULL;
+
+	if (!window->codes)
+		return 0;
+	if (engine->options->window_ms && engine_make_script_codes(engine->options, &next))
+		return -ENOMEM;
+	profile->script_codes = window->codes;
+	window->codes = window->intake.codes = next;
 	return 0;
 }
 
@@ -379,6 +406,8 @@ int engine_result(struct engine *engine, struct run_window *window, struct profi
 	int code;
 
 	engine_describe(engine, profile);
+	if (take_script_codes(engine, window, profile))
+		return fpl_fail(err, -ENOMEM, "script frames: out of memory");
 	profile->start_unix_ns = window->start_unix_ns;
 	/* a run may end before its first sample */
 	if (engine->enabled_ns)

@@ -71,7 +71,7 @@ struct engine {
 	struct overhead overhead;
 	struct walk_file *walk_file;
 	struct code_names *code_names;
-	struct scripts *scripts; /* NULL: script frames are not walked */
+	struct scripts *scripts; /* NULL: script frames are not walked; each window has codes */
 
 	int epoll_fd, signal_fd;
 	struct targets target;
@@ -106,6 +106,15 @@ bool engine_names_process(void *engine, uint32_t pid);
  * engine_run. */
 FPL_MUST_CHECK int engine_result(struct engine *engine, struct run_window *window,
 				 struct profile *profile, struct fpl_err *err);
+/* Windows that a run has at a time. */
+static inline size_t engine_nr_windows(const struct engine_options *options)
+{
+	return options->window_ms ? 2 : 1;
+}
+
+/* For the script frames of a window, or of the run. Errors: -ENOMEM. */
+FPL_MUST_CHECK int engine_make_script_codes(const struct engine_options *options,
+					    struct script_codes **ret);
 /* Fill in the facts of the run, which are the same in all its windows. */
 void engine_describe(const struct engine *engine, struct profile *profile);
 

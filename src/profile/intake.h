@@ -9,12 +9,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "profile/script_codes.h"
 #include "profile/stack_store.h"
 #include "profile/timeline.h"
 
 struct intake {
-	struct stack_store *store; /* borrowed */
-	struct timeline *timeline; /* borrowed; NULL: the times of samples are not needed */
+	struct stack_store *store;  /* borrowed */
+	struct timeline *timeline;  /* borrowed; NULL: the times of samples are not needed */
+	struct script_codes *codes; /* borrowed; NULL: script frames are not walked */
 
 	uint64_t nr_uncounted;	 /* samples the map of counts had no room for: sent one by one */
 	uint64_t nr_filtered;	 /* samples of tasks whose name is not wanted */

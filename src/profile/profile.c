@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "profile/code_names.h"
-#include "profile/scripts.h"
+#include "profile/script_codes.h"
 
 /* All names, or those that there is room for. */
 static void join_names(const struct profile_source *list, size_t nr, char *ret, size_t size)
@@ -119,6 +119,6 @@ void profile_fini(struct profile *profile)
 	free(profile->events);
 	code_names_destroy(profile->code_names);
 	code_orders_destroy(profile->code_orders);
-	scripts_destroy(profile->scripts);
+	script_codes_put(profile->script_codes);
 	*profile = (struct profile){ 0 };
 }

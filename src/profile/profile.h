@@ -31,7 +31,7 @@ void profile_object_fini(struct profile_object *object);
 
 struct code_names;
 struct code_orders;
-struct scripts;
+struct script_codes;
 
 /* Labels that can separate stacks. X(name, word of --by) */
 #define PROFILE_LABEL_LIST(X) \
@@ -276,7 +276,7 @@ struct profile {
 	/* owned: of a window, files that say what its raw frames are: to be read by
 	 * code_names_read(); NULL: none */
 	struct code_orders *code_orders;
-	struct scripts *scripts; /* owned: of script frames; NULL: none */
+	struct script_codes *script_codes; /* held: what script frames stand for; NULL: none are */
 
 	struct profile_heap heap;
 	struct profile_books books;

@@ -120,8 +120,8 @@ static void store_result(struct replayer *replayer, const struct fpl_sample *rec
 		table_use_note(replayer->config.tracker->catalog,
 			       (const uint64_t *)replayer->result.frames, sample.nr_user,
 			       sample.stop, sample.count, replayer->config.tracker->tables->look);
-	if (replayer->config.scripts)
-		scripts_note_late(replayer->config.scripts,
+	if (intake->codes)
+		scripts_note_late(replayer->config.scripts, intake->codes,
 				  (const uint64_t *)replayer->result.frames, sample.nr_user);
 	if (stack_store_add(intake->store, &sample, (const uint64_t *)replayer->result.frames,
 			    record_rest(record)))

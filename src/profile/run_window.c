@@ -20,6 +20,7 @@ int run_window_init(struct run_window *window, uint64_t store_bytes, unsigned by
 void run_window_fini(struct run_window *window)
 {
 	stack_store_destroy(window->store);
+	script_codes_put(window->codes);
 	timeline_fini(&window->timeline);
 	vector_fini(&window->counts);
 	*window = (struct run_window){ 0 };
@@ -31,8 +32,9 @@ void run_window_begin(struct run_window *window, const struct run_window *before
 	uint64_t least_ns =
 		before ? before->start_unix_ns + (before->end_ns - before->start_ns) : 0;
 
-	window->intake =
-		(struct intake){ .store = window->store, .timeline = window->intake.timeline };
+	window->intake = (struct intake){ .store = window->store,
+					  .timeline = window->intake.timeline,
+					  .codes = window->codes };
 	/* where its books could not be closed */
 	stack_store_clear(window->store);
 	window->timeline.nr = window->timeline.nr_waiting = 0;

@@ -23,8 +23,9 @@ struct window_count {
 
 struct run_window {
 	struct intake intake;
-	struct stack_store *store; /* owned: the intake's */
-	struct timeline timeline;  /* the intake's, where it has one */
+	struct stack_store *store;  /* owned: the intake's */
+	struct timeline timeline;   /* the intake's, where it has one */
+	struct script_codes *codes; /* held: the intake's; NULL: script frames are not walked */
 
 	uint64_t number;	   /* 0.. */
 	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC; end 0: it is sampled */

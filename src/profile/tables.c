@@ -233,6 +233,8 @@ void tables_forget(struct tables *tables, struct object *const *objects, size_t 
 			pool_remove(&tables->pool, objects[i]->table.pool_first,
 				    objects[i]->table.pool_size);
 		table_state_move(&objects[i]->table, TABLE_FORGOTTEN);
+		if (tables->config.scripts)
+			scripts_forget(tables->config.scripts, objects[i]->id);
 	}
 }
 

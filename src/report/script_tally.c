@@ -14,7 +14,7 @@ static const struct {
 #undef X
 };
 
-static void count_stack(const struct scripts *scripts, const struct profile_stack *stack,
+static void count_stack(struct script_codes *codes, const struct profile_stack *stack,
 			struct script_tally *tally)
 {
 	for (size_t i = 0; i < stack->nr_user; i++) {
@@ -22,7 +22,7 @@ static void count_stack(const struct scripts *scripts, const struct profile_stac
 
 		if (!fpl_frame_is_script(stack->frames[i]))
 			continue;
-		if (scripts_frame(scripts, stack->frames[i], &frame))
+		if (script_codes_find(codes, stack->frames[i], &frame))
 			tally->named += stack->count;
 		else
 			tally->unnamed += stack->count;
@@ -32,11 +32,11 @@ static void count_stack(const struct scripts *scripts, const struct profile_stac
 void script_tally_count(const struct profile *profile, struct script_tally *ret)
 {
 	*ret = (struct script_tally){ 0 };
-	if (!profile->scripts)
+	if (!profile->script_codes)
 		return;
-	scripts_stats(profile->scripts, &ret->stats);
-	for (size_t i = 0; profile->user && ret->stats.rules && i < profile->nr_stacks; i++)
-		count_stack(profile->scripts, &profile->stacks[i], ret);
+	script_codes_stats(profile->script_codes, &ret->stats);
+	for (size_t i = 0; profile->user && ret->stats.chains && i < profile->nr_stacks; i++)
+		count_stack(profile->script_codes, &profile->stacks[i], ret);
 }
 
 void script_tally_add(struct recording *to, const struct profile *profile)
@@ -44,7 +44,7 @@ void script_tally_add(struct recording *to, const struct profile *profile)
 	struct script_tally tally;
 
 	script_tally_count(profile, &tally);
-	if (!tally.stats.rules)
+	if (!tally.stats.chains)
 		return;
 	must_add_number(to, "script_frames.named", tally.named);
 	must_add_number(to, "script_frames.unnamed", tally.unnamed);

@@ -6,12 +6,12 @@
 #include <stdio.h>
 
 #include "profile/profile.h"
-#include "profile/scripts.h"
+#include "profile/script_codes.h"
 #include "recording/recording.h"
 
 struct script_tally {
 	uint64_t named, unnamed; /* script frames, once per sample */
-	struct scripts_stats stats;
+	struct script_stats stats;
 };
 
 /* All 0 where no interpreter was met. Cost: O(frames). */

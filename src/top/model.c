@@ -6,7 +6,8 @@
 void model_init(struct model *model, const struct recording *recording)
 {
 	*model = (struct model){ .recording = recording, .index.texts = &model->texts };
-	frame_texts_start(recording, &(struct frame_text_options){ 0 }, &model->texts);
+	frame_texts_start(recording, &(struct frame_text_options){ .first_lines = true },
+			  &model->texts);
 }
 
 void model_fini(struct model *model)

@@ -110,7 +110,9 @@ static char *place_of(const struct frame_texts *texts, const struct recording_fr
 	const char *path = recording_string(texts->recording, function->file);
 	bool script = frame->origin == FPL_ORIGIN_SCRIPT && !texts->options.lines;
 	bool by_function = script && texts->options.by_function;
-	uint32_t number = by_function ? function->start_line : line->line;
+	/* a store keeps no lines within functions */
+	uint32_t number =
+		by_function || (script && !line->line) ? function->start_line : line->line;
 	char *text;
 	int length;
 

@@ -6,6 +6,7 @@ colons between them; else those called python3, python3.N, php and phpN.N in PAT
 import glob
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -26,6 +27,16 @@ sys.setrecursionlimit(5000)
 def down(n):
     return down(n - 1) if n else sum(i * i for i in range(4000000))
 down(%d)
+"""
+
+# One function, at several lines, for so many seconds of CPU time.
+ROUNDS = """
+import time
+def spin(end):
+    while time.process_time() < end:
+        sum(i * i for i in range(1000))
+        sum(i + i for i in range(1000))
+spin(time.process_time() + %d)
 """
 
 
@@ -149,6 +160,75 @@ class Script(RootCase):
         depths = [sum(frame.get("origin") == "script" for frame in stack) for stack in stacks]
         self.assertTrue(any(depths))
         self.assertLessEqual(max(depths), 1024)
+
+    def script_frames(self, path):
+        """The script frames of a recording, once for each sample, and how many samples have one."""
+        frames, samples = [], 0
+        with open(path, encoding="utf-8") as file:
+            for record in map(json.loads, file):
+                if record.get("type") != "stack":
+                    continue
+                found = [frame for frame in record["user"] if frame.get("origin") == "script"]
+                frames += found * record["count"]
+                samples += record["count"] * bool(found)
+        return frames, samples
+
+    def test_each_window_has_them(self):
+        """A code object is copied anew in each window: those that were there before have their names, too."""
+        done = self.fpless("profile", "--window", "0.5", "-F", "499", "-q", "-o", self.path("w-%t.jsonl"), "--stats",
+                           self.path("s-%t.json"), "--", pythons()[0], "-c", ROUNDS % 3)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        windows = spins = sampled = 0
+        for path in sorted(glob.glob(self.path("s-*.json"))):
+            with open(path, encoding="utf-8") as file:
+                stats = json.load(file)
+            frames, samples = self.script_frames(self.path(os.path.basename(path).replace("s-", "w-", 1) + "l"))
+            if not frames:
+                continue
+            windows += 1
+            sampled += samples
+            spins += sum(frame["symbol"] == "spin" for frame in frames)
+            self.assertEqual(sum(stats["script_end"].values()), stats["script_chains"]["all"])
+            self.assertEqual(stats["script_frames"]["named"] + stats["script_frames"]["unnamed"], len(frames))
+        self.assertGreaterEqual(windows, 3)
+        self.assert_share(spins, sampled, 0.8)
+
+    def test_a_store_has_their_files_and_first_lines(self):
+        store = self.path("store")
+        done = self.fpless("agent", "--no-cache", "--store", store, "--window", "1", "-F", "499", "-q", "--", pythons()[0], "-c",
+                           ROUNDS % 2)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        done = self.fpless("query", "export", "-q", "-o", self.path("out.folded"), "--store", store)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(self.path("out.folded"), encoding="utf-8") as file:
+            self.assertIn(";spin (<string>:3)", file.read())
+
+    def test_top_shows_each_function_once(self):
+        run = self.profile("-F", "499", "--rows", "1000", "--", pythons()[0], "-c", ROUNDS % 1, verb="top")
+        rows = re.findall(r"\[python\]\tspin \(.*\)", run.stdout.decode().split("\ntop ")[-1])
+        self.assertEqual(rows, ["[python]\tspin (<string>:3)"])
+
+    def test_samples_that_are_printed_as_they_come_have_them(self):
+        run = self.profile("-F", "499", "--by", "tid,cpu", "--stream=json", "--", pythons()[0], "-c", ROUNDS % 1)
+        streamed = [json.loads(line) for line in run.stdout.splitlines()]
+        self.assertEqual(run.stats["stream"]["unprinted"], 0)
+        names = [[(frame["symbol"], frame["line"]) for frame in sample["user"] if frame.get("origin") == "script"]
+                 for sample in streamed if sample.get("type") == "sample"]
+        self.assertEqual(sum(map(len, names)), len(self.script_frames(run.jsonl_path)[0]))
+        self.assertTrue(any(("spin", 5) in found for found in names))
+
+    def test_without_lines_a_function_is_one_frame(self):
+        run, stacks = self.frames("--script-lines=no", code=ROUNDS % 1)
+        spins = {(frame.get("line"), frame["start_line"]) for stack in stacks for frame in stack
+                 if frame.get("origin") == "script" and frame["symbol"] == "spin"}
+        self.assertEqual(spins, {(None, 3)})
+        with open(run.folded_path, encoding="utf-8") as file:
+            self.assertIn(";spin (<string>:3)", file.read())
+
+    def test_what_is_refused(self):
+        for verb, option, said in (("profile", "--script-lines=some", "expected yes or no"),
+                                   ("profile", "--script=some", "expected mix"), ("compare", "--script=all", "not with compare")):
+            self.assert_refused(self.fpless(verb, option, "-d", "1"), 1, option.split("=")[0], said)
 
     def test_text_has_file_and_line(self):
         run, stacks = self.frames(code="import json\n" + DEEP % 5)

@@ -111,8 +111,7 @@ class Windows(WindowCase):
         for run in runs:
             self.assertEqual(run.stats["counted"], run.stats["fired"] + run.stats["missed"])
         self.assertGreaterEqual(sums["shown"] + sums["missed"], NR_PAGES)
-        # windows have no script frames
-        alone = self.profile("--no-script", "-e", "page-faults", "-U", "--", sys.executable, "-S", "-c", TOUCH, str(NR_PAGES))
+        alone = self.profile("-e", "page-faults", "-U", "--", sys.executable, "-S", "-c", TOUCH, str(NR_PAGES))
         self.assertGreaterEqual(alone.stats["shown"], NR_PAGES)
         touched = self.most(alone.stacks)
         # every page that was touched, but for those in gaps

@@ -3,6 +3,7 @@
 #include "cmocka_all.h"
 
 #include "base/cleanup.h"
+#include "profile/script_codes.h"
 #include "profile/scripts.h"
 
 #define PYTHON 3u /* objects: the interpreter */
@@ -33,18 +34,23 @@ static const uint64_t words[] = {
 static void check(enum script_mode mode, const uint64_t *expected, size_t nr)
 {
 	static struct fpl_script_rule rules[FPL_SCRIPT_RULES_MAX];
-	const struct script_facts facts = { .version = 0x030b02f0, .nr_ranges = 1 };
+	const struct script_facts facts = { .version = 0x030b02f0,
+					    .nr_ranges = 1,
+					    .language = SCRIPT_PYTHON };
 	const struct fpl_sample sample = {
 		.nr_user = NR_NATIVE,
 		.nr_script = ARRAY_SIZE(words),
 	};
+	const struct script_options options = { .mode = mode };
+	struct script_codes *codes;
 	struct scripts *scripts;
 	const uint64_t *woven;
 	uint16_t nr_woven;
 
-	assert_int_equal(scripts_create(rules, mode, &scripts), 0);
+	assert_int_equal(scripts_create(rules, &options, &scripts), 0);
+	assert_int_equal(script_codes_create(1 << 20, false, &codes), 0);
 	assert_int_equal(scripts_rule(scripts, PYTHON, "python", &facts), 1);
-	woven = scripts_weave(scripts, &sample, native, words, &nr_woven);
+	woven = scripts_weave(scripts, codes, &sample, native, words, &nr_woven);
 	assert_int_equal(nr_woven, nr);
 	for (size_t i = 0; i < nr; i++) {
 		if (expected[i] == SCRIPT)
@@ -52,6 +58,7 @@ static void check(enum script_mode mode, const uint64_t *expected, size_t nr)
 		else
 			assert_int_equal(woven[i], expected[i]);
 	}
+	script_codes_put(codes);
 	scripts_destroy(scripts);
 }
 
