@@ -6,7 +6,7 @@
 void model_init(struct model *model, const struct recording *recording)
 {
 	*model = (struct model){ .recording = recording, .index.texts = &model->texts };
-	frame_texts_start(recording, &(struct frame_text_options){ .first_lines = true },
+	frame_texts_start(recording, &(struct frame_text_options){ .by_function = true },
 			  &model->texts);
 }
 
