@@ -17,7 +17,7 @@ enum { KEY_RSS = 0x1200 };
 
 static const struct argp_option options_list[] = {
 	{ "rss", KEY_RSS, NULL, 0,
-	  "Who holds the resident memory of -p PID or COMMAND: stacks weigh the bytes that are there at the end",
+	  "Who holds the resident memory of -p PID or COMMAND: a stack weighs its bytes at the end",
 	  1 },
 	{ 0 },
 };

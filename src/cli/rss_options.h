@@ -4,8 +4,6 @@
 
 #include <argp.h>
 
-#include "base/err.h"
-
 struct sampling_options;
 
 /* Argp of the option; its input is the struct sampling_options it is part of. */
