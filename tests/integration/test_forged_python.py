@@ -11,7 +11,7 @@ from root_case import RootCase, fixture, main
 CPU_MS = 200
 CHAIN_MAX = 512  # script frames of a native frame
 NONE = set()
-# The names that a case may have; but for those of CODE each is as the program says.
+# The names that the frames of a case may have.
 CASES = {
     "honest": {"one"}, "circle": {"one"}, "kernel": {"one"}, "long": {"one"}, "lengths": {"one"}, "page_end": {"one"},
     "controls": {"\x1b[31mred\n\r\x07\x08\x7f"}, "markup": {"<script>alert(1)</script>\"&'</text>"},
@@ -76,7 +76,6 @@ class Forged(RootCase):
                 self.assertNotIn(b"<script>alert", file.read(), path)
         report = self.fpless("report", "-q", "-o", self.path("again.folded"), self.path("out.pb.gz"))
         self.assertEqual(report.returncode, 0, report.stderr)
-
 
 
 if __name__ == "__main__":
