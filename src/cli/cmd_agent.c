@@ -182,6 +182,8 @@ static void agent_init(struct agent *agent)
 	/* debugging information of all programs would be read all day */
 	sampling->output.no_inlined = true;
 	sampling->output.no_lines = true;
+	/* a store keeps no places within functions */
+	sampling->script.no_lines = true;
 }
 
 int cmd_agent(int argc, char **argv)

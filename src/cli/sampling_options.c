@@ -66,7 +66,7 @@ static const struct argp_option options_list[] = {
 	  3 },
 	{ "no-script", KEY_NO_SCRIPT, NULL, 0, "Show native frames alone", 3 },
 	{ "script-lines", KEY_SCRIPT_LINES, "yes|no", 0,
-	  "no: a function of a script has the line that it begins at, wherever it is: fewer distinct stacks (default yes)",
+	  "no: a function of a script has the line that it begins at, wherever it is: fewer distinct stacks (default yes; of fpless agent no)",
 	  3 },
 	{ "max-depth", KEY_MAX_DEPTH, "N[,M]", 0,
 	  "Keep the N innermost and the M outermost user frames of a deeper stack (default 768,256; at most 2048 in all); N alone: N in all, a quarter of them "
