@@ -15,7 +15,8 @@
 /*
  * Include/internal/pycore_frame.h and Include/cpython/code.h of each version. In 3.11 the frame
  * that a C call begins with is marked (is_entry); from 3.12 on it is followed by one that belongs
- * to the C stack (owner is FRAME_OWNED_BY_CSTACK) and is no script frame.
+ * to the C stack (owner is FRAME_OWNED_BY_CSTACK, in 3.14 FRAME_OWNED_BY_INTERPRETER) and is no
+ * script frame.
  * Up to 3.10 (Include/cpython/frameobject.h) each call of the loop runs one frame object; code
  * objects have no qualified names.
  */
@@ -94,6 +95,21 @@ static const struct cpython_layout layouts[] = {
 	  .name = 128,
 	  .linetable = 136,
 	  .instructions = 200,
+	  .ascii = 40,
+	  .other = 56 },
+	{ .minor = 14,
+	  .lines = CPYTHON_LOCATIONS,
+	  .code = 0,
+	  .previous = 8,
+	  .place = 56,
+	  .stop = 74,
+	  .stop_value = 3,
+	  .above = 80,
+	  .first_line = 68,
+	  .filename = 112,
+	  .name = 128,
+	  .linetable = 136,
+	  .instructions = 208,
 	  .ascii = 40,
 	  .other = 56 },
 };

@@ -66,7 +66,7 @@ class Language:
 
 PYTHON = Language("python", "script_truth.py", ("python3", "python3.[0-9]*"),
                   ("-c", "import sys; print(*sys.version_info[:2], sys.version_info.releaselevel)"),
-                  {(3, minor) for minor in (9, 10, 11, 12, 13)})
+                  {(3, minor) for minor in range(9, 15)})
 PHP = Language("php", "script_truth.php", ("php", "php[0-9].[0-9]"),
                ("-r", "echo PHP_MAJOR_VERSION, ' ', PHP_MINOR_VERSION, ' ', PHP_EXTRA_VERSION ?: 'final';"), {(7, 4), (8, 2), (8, 4)})
 

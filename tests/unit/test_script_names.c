@@ -131,7 +131,7 @@ static void any_byte_may_be_another(void **state)
 
 static void an_unknown_version_has_no_names(void **state)
 {
-	const uint64_t version = 0x030e00f0;
+	const uint64_t version = 0x030f00f0;
 	struct script_names names;
 	uint64_t size;
 	int fd = file_of_two(&size);
