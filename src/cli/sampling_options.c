@@ -25,6 +25,7 @@ enum {
 	KEY_NO_SYNTH,
 	KEY_SCRIPT,
 	KEY_NO_SCRIPT,
+	KEY_NO_JIT,
 	KEY_TABLE_MEMORY,
 	KEY_STACK_MEMORY,
 	KEY_JIT_MEMORY,
@@ -64,6 +65,8 @@ static const struct argp_option options_list[] = {
 	  "Show functions of CPython 3.11 to 3.13 with file and line (not with --window). mix: in place of the interpreter's own frames (default); only: also without the native frames between them; all: beside all native frames",
 	  3 },
 	{ "no-script", KEY_NO_SCRIPT, NULL, 0, "Show native frames alone", 3 },
+	{ "no-jit", KEY_NO_JIT, NULL, 0,
+	  "Do not ask HotSpot (Java) about the frames and names of the code that it makes", 3 },
 	{ "max-depth", KEY_MAX_DEPTH, "N[,M]", 0,
 	  "Keep the N innermost and the M outermost user frames of a deeper stack (default 768,256; at most 2048 in all); N alone: N in all, a quarter of them "
 	  "outermost; N,0: end the walk after N",
@@ -206,6 +209,9 @@ static bool parse_flag(int key, struct parsing *parsing)
 		return true;
 	case KEY_NO_SCRIPT:
 		options->script = SCRIPT_OFF;
+		return true;
+	case KEY_NO_JIT:
+		options->jit = false;
 		return true;
 	case 'g':
 		return true;
@@ -426,6 +432,7 @@ void sampling_options_init(struct sampling_options *options)
 		.root_depth = 256,
 		.table_memory = 128ull << 20,
 		.synth = true,
+		.jit = true,
 		.script = SCRIPT_MIX,
 		.snapshot = 96 << 10,
 		.record_every = 1,
@@ -466,6 +473,7 @@ void sampling_options_to_engine(const struct sampling_options *options, struct e
 		.by = options->output.by,
 		.key = options->output.by_field,
 		.synth = options->synth,
+		.jit = options->jit,
 		.script = options->script,
 		.max_depth = options->max_depth,
 		.root_depth = options->root_depth,
