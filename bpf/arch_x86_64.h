@@ -33,6 +33,15 @@ enum arch_reg {
 	 : (i) == 3 ? ARCH_R13 \
 	 : (i) == 4 ? ARCH_R14 \
 		    : ARCH_R15)
+/* The same index, by register. */
+enum {
+	ARCH_SAVED_RBX,
+	ARCH_SAVED_RBP,
+	ARCH_SAVED_R12,
+	ARCH_SAVED_R13,
+	ARCH_SAVED_R14,
+	ARCH_SAVED_R15,
+};
 #define ARCH_CALLEE_SAVED                                                                    \
 	(1u << ARCH_RBX | 1u << ARCH_FP | 1u << ARCH_R12 | 1u << ARCH_R13 | 1u << ARCH_R14 | \
 	 1u << ARCH_R15)

@@ -92,6 +92,11 @@ static __always_inline const __u8 *env_chunk(struct env *env, __u32 chunk_no)
 	return chunk ? chunk->bytes : 0;
 }
 
+static __always_inline const struct fpl_region *env_region(struct env *env, __u32 idx)
+{
+	return config.flags & FPL_CONFIG_REGIONS ? bpf_map_lookup_elem(&regions, &idx) : 0;
+}
+
 static __always_inline struct fpl_script_rule *env_script_rule(struct env *env, __u32 idx)
 {
 	return bpf_map_lookup_elem(&script_rules, &idx);

@@ -11,6 +11,7 @@
 
 #include "bpf/arch_x86_64.h"
 #include "bpf/go_thread.h"
+#include "bpf/shared_region.h"
 #include "bpf/shared_script.h"
 #include "bpf/walk_state.h"
 
@@ -31,6 +32,15 @@ struct {
 	__type(key, __u32);
 	__type(value, struct fpl_script_rule);
 } script_rules SEC(".maps");
+
+/* Memory with code made at run time, and the method of its frames. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, FPL_REGIONS_MAX);
+	__type(key, __u32);
+	__type(value, struct fpl_region);
+} regions SEC(".maps");
 
 /* Seeds of the two hashes of a stack's key and of its check: random, written by userspace while the
  * gate is closed: others in each window. */

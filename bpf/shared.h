@@ -60,9 +60,11 @@ enum fpl_stop { FPL_STOP_LIST(X) FPL_STOP_COUNT, FPL_STOP_NONE = 255 /* the walk
 	X(CFI_USER, cfi_user, "_[cfi_user]", "by CFI, of a snapshot of the stack") \
 	X(FP,       fp,       "_[fp]",       "by a frame-pointer step, for want of CFI") \
 	X(SYNTH,    synth,    "_[synth]",    "by a row made for code without CFI") \
-	X(SCRIPT,   script,   "_[script]",   "of a script, by its interpreter's own frame")
+	X(SCRIPT,   script,   "_[script]",   "of a script, by its interpreter's own frame") \
+	X(JIT,      jit,      "_[jit]",      "of code made at run time, which its run time describes")
 
-/* SCRIPT is in no frame of a record: there script frames are words of their own. */
+/* SCRIPT and JIT are in no frame of a record: script frames are words of their own there, and a raw
+ * frame says of itself that it is of code with a method (shared_region.h). */
 #define X(name, key, mark, text) FPL_ORIGIN_##name,
 enum fpl_origin { FPL_ORIGIN_LIST(X) FPL_ORIGIN_COUNT };
 #undef X
@@ -527,7 +529,8 @@ struct fpl_life {
 #define FPL_CONFIG_STACKS      32768u /* sample each thread once, at the end, but those on a CPU */
 /* With FPL_CONFIG_WAKERS: waits at locks alone, and samples are of both: of the thread that waits,
  * whose key is the lock (enum fpl_lock_word), and of the one that ended it, FPL_SAMPLE_WAKER. */
-#define FPL_CONFIG_LOCKS 262144u
+#define FPL_CONFIG_LOCKS   262144u
+#define FPL_CONFIG_REGIONS 524288u /* methods for code made at run time (shared_region.h) */
 
 enum fpl_unwind {
 	FPL_UNWIND_AUTO, /* CFI; frame-pointer steps where CFI is missing */

@@ -27,6 +27,8 @@
  *	 The entries of the maps of bpf/shared.h, or NULL.
  *   struct fpl_script_rule *env_script_rule(struct env *env, __u32 idx);
  *	 Likewise, of `script_rules`; NULL: scripts are not looked at.
+ *   const struct fpl_region *env_region(struct env *env, __u32 idx);
+ *	 Likewise, of `regions`; NULL: code has no methods.
  *   __u64 env_now_ns(void);
  *	 Monotonic time; 0: there is no clock, and walks may take any time.
  *   long env_loop(__u32 nr, long (*body)(__u32 idx, void *ctx), void *ctx);
@@ -47,6 +49,7 @@
 #include "bpf/walk_goroutine.h"
 #include "bpf/walk_probes.h"
 #include "bpf/walk_read.h"
+#include "bpf/walk_region.h"
 #include "bpf/walk_state.h"
 
 /* Context of the loop over extended rules. */
@@ -619,6 +622,32 @@ WALK_INLINE int walk_took_ra(const struct fpl_walk *walk, __u64 sp)
 	       !(walk->rule.flags & (FPL_RULE_RA_REG | FPL_RULE_SIGNAL | FPL_RULE_SWITCH));
 }
 
+/* Is @pc, a lookup_pc, in code whose run time has a method for it? */
+WALK_INLINE int walk_is_region(const struct fpl_walk *walk, __u64 pc)
+{
+	return walk_is_made(walk, pc) && walk->last.bias && walk->unwind == FPL_UNWIND_AUTO;
+}
+
+/*
+ * Step to the caller of code in a region. The return address that the method leads to is believed
+ * if it is in a region, too, where the interpreter pushes addresses that follow no call, or behind
+ * a call.
+ */
+WALK_INLINE int walk_leave_region(struct walker *walker, __u64 pc)
+{
+	struct fpl_walk *walk = walker->walk;
+	int method = walk_region(walker, pc), stop = FPL_STOP_NONE;
+
+	if (method == WALK_REGION_NOTHING)
+		return walk_without_cfi(walker, pc);
+	if (method == WALK_REGION_RULE)
+		stop = walk_by_rule(walker, 0);
+	if (stop != FPL_STOP_NONE)
+		return stop;
+	walk_true_pc(walker);
+	return region_is_ra(walker, walk->pc) ? FPL_STOP_NONE : walk_believed(walker);
+}
+
 /* One frame: append it, find its rule, step to its caller. */
 WALK_INLINE int walk_step(struct walker *walker)
 {
@@ -656,10 +685,13 @@ WALK_INLINE int walk_step(struct walker *walker)
 			script_chain(walker, walk->script_rule);
 	}
 	/* Calls in sequence, not nested: old kernels add up the stack of nested calls. */
-	if (walk->rule.cfa == FPL_CFA_NONE && !(walk->rule.flags & FPL_RULE_END))
-		return walk->rule.flags & FPL_RULE_JUDGED
-			       ? FPL_STOP_NO_CFI
-			       : walk_without_cfi(walker, walk->pc - !walk->exact);
+	if (walk->rule.cfa == FPL_CFA_NONE && !(walk->rule.flags & FPL_RULE_END)) {
+		if (walk->rule.flags & FPL_RULE_JUDGED)
+			return FPL_STOP_NO_CFI;
+		lookup_pc = walk->pc - !walk->exact;
+		return walk_is_region(walk, lookup_pc) ? walk_leave_region(walker, lookup_pc)
+						       : walk_without_cfi(walker, lookup_pc);
+	}
 	stop = walk_by_rule(walker, ext);
 	/* Code interrupted by a signal follows no call. */
 	if (stop != FPL_STOP_NONE || (walk->rule.flags & FPL_RULE_SIGNAL) ||

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "bpf/arch_x86_64.h"
-#include "bpf/shared.h"
+#include "bpf/shared_region.h"
 #include "bpf/walk_state.h"
 
 #define WALK_INLINE static inline __attribute__((__always_inline__))
@@ -197,7 +197,8 @@ WALK_INLINE __u64 walk_frame(const struct fpl_mapping *mapping, __u64 pc, int ex
 	if (exact)
 		frame |= FPL_FRAME_EXACT;
 	if (!mapping || !mapping->object || vaddr > FPL_FRAME_VADDR_MASK)
-		return frame | FPL_FRAME_RAW | (pc & FPL_FRAME_ADDR_MASK);
+		return frame | FPL_FRAME_RAW | (pc & FPL_FRAME_ADDR_MASK) |
+		       (mapping && !mapping->object && mapping->bias ? FPL_FRAME_JIT : 0);
 	return frame | (__u64)(mapping->object & FPL_FRAME_OBJECT_MAX) << FPL_FRAME_OBJECT_SHIFT |
 	       vaddr;
 }

@@ -2,6 +2,7 @@
 /* The memory the walker (bpf/walk.h) works in. */
 #pragma once
 
+#include "bpf/shared_region.h"
 #include "bpf/shared_script.h"
 
 /* Bytes of user stack per read: most stacks then take one or two reads, each as costly as reading
@@ -101,6 +102,11 @@ struct fpl_walk {
 	__u32 leaf_fp_saved;
 	__s32 nr_pushed; /* by the trampoline */
 	__u32 _pad5;
+	/* code in a region (bpf/walk_region.h) */
+	__u64 blob_segment; /* where the search for its beginning is */
+	__u32 blob_found;
+	__u32 _pad6;
+	__u64 blob[FPL_BLOB_BYTES / 8];
 	/* script frames (bpf/script.h) */
 	__u64 script_window_addr;
 	__u32 script_window_size; /* bytes; 0: none */

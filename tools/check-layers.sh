@@ -42,14 +42,15 @@ allow src/source  'source/|base/|bpf/shared\.h'
 allow src/recording 'recording/|base/|bpf/shared\.h'
 allow src/store   'store/|recording/|base/|bpf/shared\.h'
 allow src/script  'script/|unwind/|base/|bpf/shared(_script)?\.h'
-allow src/parse   'parse/|script/|unwind/|symbolize/|obj/|base/|bpf/shared\.h'
-allow src/profile "profile/|script/|source/|parse/|proc/|unwind/|$answers|obj/|base/|bpf/"
+allow src/jit     'jit/|symbolize/code_table\.h|base/|bpf/shared(_region)?\.h'
+allow src/parse   'parse/|jit/|script/|unwind/|symbolize/|obj/|base/|bpf/shared\.h'
+allow src/profile "profile/|jit/|script/|source/|parse/|proc/|unwind/|$answers|obj/|base/|bpf/"
 allow src/verify  'verify/|unwind/|obj/|base/|bpf/'
 allow src/core    "core/|profile/|parse/|$answers|proc/|unwind/|obj/|base/|bpf/shared\.h"
 allow src/judge   'judge/|naming/|verify/|profile/|parse/|proc/|unwind/|obj/|base/|bpf/shared\.h'
 allow src/doctor  'doctor/|view/|profile/|source/|parse/|proc/|unwind/|obj/|base/|bpf/shared\.h'
 # kallsyms are the kernel's, whose names are demangled here
-allow src/naming  "naming/|view/|recording/|profile/|parse/|$answers|symbolize/(kallsyms|demangle)\.h|obj/|base/|bpf/shared(_script)?\.h"
+allow src/naming  "naming/|view/|recording/|profile/|parse/|$answers|symbolize/(kallsyms|demangle)\.h|obj/|base/|bpf/shared(_script|_region)?\.h"
 allow src/annotate "annotate/|naming/|view/|recording/|parse/|$answers|obj/|base/|bpf/shared\.h"
 allow src/view    'view/|recording/|base/|bpf/shared\.h'
 allow src/picture 'picture/|view/|recording/|base/|bpf/shared\.h'
@@ -77,6 +78,7 @@ frame_list_make src/format: writes one frame of a list while it runs
 id_table_find src/naming: compares keys while it runs
 io_set_watch src/cli: progress of reading, on a terminal
 io_write_patiently src/cli src/top: asks if the run is over while a reader takes nothing
+jit_memory_create src/parse: reads the memory of a process through its descriptor
 machine_memory src/judge: rules are applied to the memory of a traced process
 merge_filter src/naming: renames frames while it runs
 opener_wait src/parse: the caller looks for a stop while an opener waits

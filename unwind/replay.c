@@ -3,8 +3,12 @@
 
 #include <string.h>
 
+/* Frames of code in regions that a walk is helped with: data about each is read from a process. */
+#define REPLAY_REGIONS_MAX 128u
+
 struct env {
 	const struct replay_input *input;
+	uint32_t nr_regions; /* asked for */
 };
 
 /* The page of the copy that holds the byte at @off. */
@@ -135,6 +139,13 @@ static const struct fpl_object *env_object(struct env *env, uint32_t slot)
 static const uint8_t *env_chunk(struct env *env, uint32_t chunk_no)
 {
 	return chunk_no < env->input->nr_chunks ? env->input->chunks[chunk_no] : NULL;
+}
+
+static const struct fpl_region *env_region(struct env *env, uint32_t idx)
+{
+	if (!env->input->regions || env->nr_regions++ >= REPLAY_REGIONS_MAX)
+		return NULL;
+	return &env->input->regions[idx % FPL_REGIONS_MAX];
 }
 
 /* A copy of the stack has no frames of an interpreter. */

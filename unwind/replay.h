@@ -17,6 +17,9 @@ struct replay_input {
 	size_t nr_mappings;		    /* at most 65,536 are looked at */
 	const struct fpl_object *objects;   /* [nr_objects], by slot; slot 0 is no object */
 	size_t nr_objects;
+	/* [FPL_REGIONS_MAX], or NULL: code made at run time has no methods. Data about it is read
+	 * by read_code. */
+	const struct fpl_region *regions;
 	const uint8_t *const *chunks; /* [nr_chunks], FPL_CHUNK_SIZE bytes each, or NULL */
 	size_t nr_chunks;
 

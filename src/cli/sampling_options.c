@@ -26,6 +26,7 @@ enum {
 	KEY_SCRIPT,
 	KEY_NO_SCRIPT,
 	KEY_SCRIPT_LINES,
+	KEY_NO_JIT,
 	KEY_TABLE_MEMORY,
 	KEY_STACK_MEMORY,
 	KEY_JIT_MEMORY,
@@ -68,6 +69,8 @@ static const struct argp_option options_list[] = {
 	{ "script-lines", KEY_SCRIPT_LINES, "yes|no", 0,
 	  "no: a function of a script has the line that it begins at, wherever it is: fewer distinct stacks (default yes; of fpless agent no)",
 	  3 },
+	{ "no-jit", KEY_NO_JIT, NULL, 0,
+	  "Do not ask HotSpot (Java) about the frames and names of the code that it makes", 3 },
 	{ "max-depth", KEY_MAX_DEPTH, "N[,M]", 0,
 	  "Keep the N innermost and the M outermost user frames of a deeper stack (default 768,256; at most 2048 in all); N alone: N in all, a quarter of them "
 	  "outermost; N,0: end the walk after N",
@@ -210,6 +213,9 @@ static bool parse_flag(int key, struct parsing *parsing)
 		return true;
 	case KEY_NO_SCRIPT:
 		options->script.mode = SCRIPT_OFF;
+		return true;
+	case KEY_NO_JIT:
+		options->jit = false;
 		return true;
 	case 'g':
 		return true;
@@ -433,6 +439,7 @@ void sampling_options_init(struct sampling_options *options)
 		.root_depth = 256,
 		.table_memory = 128ull << 20,
 		.synth = true,
+		.jit = true,
 		.script = { .mode = SCRIPT_MIX },
 		.snapshot = 96 << 10,
 		.record_every = 1,
@@ -473,6 +480,7 @@ void sampling_options_to_engine(const struct sampling_options *options, struct e
 		.by = options->output.by,
 		.key = options->output.by_field,
 		.synth = options->synth,
+		.jit = options->jit,
 		.script = options->script,
 		.max_depth = options->max_depth,
 		.root_depth = options->root_depth,

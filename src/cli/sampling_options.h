@@ -41,6 +41,7 @@ struct sampling_options {
 	/* how to walk */
 	enum engine_unwind unwind;
 	bool synth;
+	bool jit;
 	struct script_options script;
 	uint32_t max_depth, root_depth; /* as engine_options has them */
 	uint64_t table_memory;		/* bytes */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
 #include <linux/capability.h>
+#include <string.h>
 
 #include "doctor/judge.h"
 #include "doctor/process_report.h"
@@ -24,6 +25,13 @@ static void judge_jit(const struct process_report *report, struct check *check)
 	}
 	check_fact(check, "%" PRIu64 " KiB of code in %zu mapping%s without a file",
 		   report->jit_bytes >> 10, report->nr_jit, report->nr_jit == 1 ? "" : "s");
+	if (report->has_jvm) {
+		check_ok(check, "HotSpot %s: its code is walked and named as it describes itself",
+			 report->jvm);
+		return;
+	}
+	if (report->jvm_why[0])
+		check_fact(check, "%s", report->jvm_why);
 	check_warn(check, "walked by frame pointers, where it keeps them; %s",
 		   report->names_code
 			   ? "names are from the perf map or jitdump it writes"
@@ -116,8 +124,14 @@ static size_t judge_languages(const struct process_report *report, struct check 
 		languages_add(languages, &nr, report->refused[i].path);
 	for (size_t i = 0; i < nr; i++) {
 		bool is_shown = has_script_frames(report, &languages[i]);
+		char name[LANGUAGE_NAME_MAX];
 
 		ret[i] = (struct check){ .subject = "language" };
+		language_name(&languages[i], name, sizeof(name));
+		if (report->has_jvm && !strncmp(name, "Java", 4)) {
+			check_ok(&ret[i], "Java: stacks show its methods");
+			continue;
+		}
 		language_judge(&languages[i], report->pid, report->names_code, is_shown, &ret[i]);
 	}
 	return nr;

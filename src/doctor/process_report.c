@@ -22,6 +22,7 @@
 #include "proc/proc_files.h"
 #include "proc/proc_maps.h"
 #include "proc/vdso.h"
+#include "profile/jvm.h"
 
 /* A file that was met. */
 struct seen {
@@ -139,12 +140,21 @@ static void take_file(struct reading *reading, const struct proc_map *map)
 	cleanup_fd(&file.fd);
 }
 
+static bool has_name(const char *path, const char *name)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && !strcmp(slash + 1, name);
+}
+
 /* proc_maps_fn */
 static int take_map(const struct proc_map *map, void *ctx)
 {
 	struct reading *reading = ctx;
 	struct process_report *report = reading->report;
 
+	if (!map->file_off && has_name(map->path, "libjvm.so"))
+		report->jvm_base = map->start;
 	if (!map->executable || strcmp(map->path, "[vsyscall]") == 0)
 		return 0;
 	if (strcmp(map->path, "[vdso]") == 0) {
@@ -215,6 +225,22 @@ static bool names_code(struct opener *opener, pid_t pid)
 	return found;
 }
 
+/* Asks the JVM in the process, if there is one, how its code is walked. */
+static void describe_jvm(struct process_report *report, struct parse_client *client)
+{
+	struct hotspot hotspot;
+	struct fpl_err err = { 0 };
+
+	if (!report->jvm_base)
+		return;
+	report->has_jvm =
+		!jvm_describe(client, (uint32_t)report->pid, report->jvm_base, &hotspot, &err);
+	if (report->has_jvm)
+		snprintf(report->jvm, sizeof(report->jvm), "%s", hotspot.version);
+	else
+		snprintf(report->jvm_why, sizeof(report->jvm_why), "%.255s", err.msg);
+}
+
 int process_report_make(pid_t pid, struct parse_client *client, struct process_report *ret,
 			struct fpl_err *err)
 {
@@ -241,5 +267,7 @@ int process_report_make(pid_t pid, struct parse_client *client, struct process_r
 			(int)pid);
 	if (advice_is_refusal(code))
 		return advice_fail_process(err, code, pid);
+	if (!code)
+		describe_jvm(ret, client);
 	return code;
 }

@@ -29,6 +29,10 @@ struct process_report {
 	uint64_t jit_bytes;		 /* executable memory without a file, without the vDSO */
 	size_t nr_jit;			 /* mappings of it */
 	bool names_code;		 /* it has a perf map or jitdump that may be read */
+	uint64_t jvm_base;		 /* address that libjvm is loaded at; 0: it is not */
+	bool has_jvm;			 /* the JVM describes itself: walked and named by that */
+	char jvm[64];			 /* its version; "": not known */
+	char jvm_why[256];		 /* why it does not; "": there is no JVM */
 	size_t nr_deleted;		 /* files deleted or replaced since they were mapped */
 	size_t nr_deleted_refused;	 /* of them that cannot be read */
 

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "bpf/shared_region.h"
 #include "bpf/shared_script.h"
 #include "naming/namer.h"
 #include "base/strings.h"
@@ -76,6 +77,7 @@ void names_kernel(const struct names *names, uint64_t addr, size_t idx, struct f
 static inline enum fpl_origin frame_origin(uint64_t frame)
 {
 	return fpl_frame_is_script(frame) ? FPL_ORIGIN_SCRIPT
+	       : fpl_frame_is_jit(frame)  ? FPL_ORIGIN_JIT
 					  : (enum fpl_origin)(frame >> FPL_FRAME_ORIGIN_SHIFT);
 }
 
@@ -104,5 +106,9 @@ static inline uint32_t frame_object(uint64_t frame)
 /* Runtime address of a raw frame, vaddr of any other. */
 static inline uint64_t frame_addr(uint64_t frame)
 {
+	uint64_t jit = FPL_FRAME_JIT & ~FPL_FRAME_RAW;
+
+	if (fpl_frame_is_jit(frame))
+		return frame & FPL_FRAME_ADDR_MASK & ~jit;
 	return frame & (frame_is_raw(frame) ? FPL_FRAME_ADDR_MASK : FPL_FRAME_VADDR_MASK);
 }

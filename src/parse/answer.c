@@ -244,6 +244,15 @@ int answer_code(struct answer_reader *reader, struct code_table *ret,
 	return 0;
 }
 
+int answer_jvm(struct answer_reader *reader, struct hotspot *ret, struct fpl_err *err)
+{
+	int code = reader->read(reader->ctx, ret, sizeof(*ret));
+
+	if (!code && !hotspot_check(ret))
+		code = answer_refuse(reader, err, "what no JVM has");
+	return code;
+}
+
 int answer_examination(struct answer_reader *reader, struct examination *ret, struct fpl_err *err)
 {
 	int code = reader->read(reader->ctx, ret, sizeof(*ret));

@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "parse/examination.h"
+#include "jit/hotspot.h"
 #include "parse/message.h"
 #include "script/names.h"
 #include "symbolize/listing.h"
@@ -65,6 +66,10 @@ FPL_MUST_CHECK int answer_script(struct answer_reader *reader, struct script_nam
  * it also after an error. */
 FPL_MUST_CHECK int answer_code(struct answer_reader *reader, struct code_table *ret,
 			       struct code_file_result *ret_result, struct fpl_err *err);
+
+/* Checked (hotspot_check()). */
+FPL_MUST_CHECK int answer_jvm(struct answer_reader *reader, struct hotspot *ret,
+			      struct fpl_err *err);
 
 /* Checked (examination_check()). */
 FPL_MUST_CHECK int answer_examination(struct answer_reader *reader, struct examination *ret,

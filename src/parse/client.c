@@ -46,6 +46,8 @@ static const struct {
 	[PARSE_FUNCTION] = { 10 * NS_PER_S, 60 * NS_PER_S },
 	[PARSE_PROBES] = { 2 * NS_PER_S, 10 * NS_PER_S },
 	[PARSE_SCRIPT] = { 10 * NS_PER_S, 60 * NS_PER_S },
+	[PARSE_JVM] = { NS_PER_S, 10 * NS_PER_S },
+	[PARSE_JVM_CODE] = { NS_PER_S, 10 * NS_PER_S },
 };
 
 /* CPU time of the worker; 0 once it has gone. */
@@ -456,7 +458,10 @@ static int read_rest(struct answer_reader *reader, const struct question *questi
 		return answer_frames(reader, question->nr_vaddrs, question->ret, err);
 	case PARSE_PERF_MAP:
 	case PARSE_JITDUMP:
+	case PARSE_JVM_CODE:
 		return read_code(reader, question, err);
+	case PARSE_JVM:
+		return answer_jvm(reader, question->ret, err);
 	case PARSE_SCRIPT:
 		return answer_script(reader, question->ret, err);
 	case PARSE_EXAMINE:

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "jit/hotspot.h"
 #include "obj/debug_file.h"
 #include "obj/elf_file.h"
 #include "obj/identity.h"
@@ -180,6 +181,17 @@ FPL_MUST_CHECK int client_perf_map(struct parse_client *client, const struct cli
 FPL_MUST_CHECK int client_jitdump(struct parse_client *client, const struct client_file *file,
 				  uint32_t own_pid, struct code_table *ret,
 				  struct code_file_result *ret_result, struct fpl_err *err);
+
+/*
+ * hotspot_describe() (jit/hotspot.h) of the process whose memory is open at file->fd (its
+ * /proc/PID/mem): what is loaded at @base, checked. At most 1 s of CPU. Errors: as there.
+ */
+FPL_MUST_CHECK int client_jvm(struct parse_client *client, const struct client_file *file,
+			      uint64_t base, struct hotspot *ret, struct fpl_err *err);
+/* hotspot_names() of the same; @ret as for client_perf_map(). At most 1 s of CPU. */
+FPL_MUST_CHECK int client_jvm_code(struct parse_client *client, const struct client_file *file,
+				   uint64_t base, struct code_table *ret,
+				   struct code_file_result *ret_result, struct fpl_err *err);
 
 /* examine(). At most 20 s of CPU. */
 FPL_MUST_CHECK int client_examine(struct parse_client *client, const struct client_file *file,

@@ -426,6 +426,27 @@ int client_jitdump(struct parse_client *client, const struct client_file *file, 
 	return ask_code(client, &question, ret, ret_result, err);
 }
 
+int client_jvm(struct parse_client *client, const struct client_file *file, uint64_t base,
+	       struct hotspot *ret, struct fpl_err *err)
+{
+	const struct question question = {
+		.file = file, .op = PARSE_JVM, .vaddrs = &base, .nr_vaddrs = 1, .ret = ret
+	};
+
+	return client_ask(client, &question, err);
+}
+
+int client_jvm_code(struct parse_client *client, const struct client_file *file, uint64_t base,
+		    struct code_table *ret, struct code_file_result *ret_result,
+		    struct fpl_err *err)
+{
+	struct question question = {
+		.file = file, .op = PARSE_JVM_CODE, .vaddrs = &base, .nr_vaddrs = 1
+	};
+
+	return ask_code(client, &question, ret, ret_result, err);
+}
+
 int client_examine(struct parse_client *client, const struct client_file *file,
 		   struct examination *ret, struct fpl_err *err)
 {

@@ -66,8 +66,14 @@ FPL_MUST_CHECK int job_open_tables(struct reading *reading, struct fpl_err *err)
 /* Read its functions by FDEs, as far as that goes. */
 void job_read_functions(struct reading *reading);
 
-/* Answer PARSE_PERF_MAP and PARSE_JITDUMP. */
+/* Answer PARSE_PERF_MAP, PARSE_JITDUMP and PARSE_JVM_CODE. */
 FPL_MUST_CHECK int job_code(struct job *job);
+
+/* Answer PARSE_JVM. */
+FPL_MUST_CHECK int job_jvm(struct job *job);
+/* Read the code that PARSE_JVM_CODE asks for. Errors: those of client_jvm_code(). */
+FPL_MUST_CHECK int job_jvm_code(const struct job *job, struct code_table *table,
+				struct code_file_result *result, struct fpl_err *err);
 
 /* Answer PARSE_SCRIPT. */
 FPL_MUST_CHECK int job_script(struct job *job);

@@ -21,6 +21,8 @@
  * - LINES: struct parse_lines, a struct symbol_chain per address, the struct parse_line, the text
  * - PERF_MAP, JITDUMP: struct parse_code, the entries, the segments, the names
  * - LISTING: struct parse_listing, a struct parse_insn for each instruction, the text
+ * - JVM_CODE: the same as PERF_MAP
+ * - JVM: struct hotspot
  * - SCRIPT: struct parse_script, the struct script_name, the lines, the text
  * - FUNCTION, PROBES: struct parse_probes, the struct probe_site, the text
  */
@@ -57,6 +59,8 @@ enum parse_op {
 	PARSE_FUNCTION,	    /* where functions of the name are */
 	PARSE_PROBES,	    /* what is marked as a probe: the USDT notes */
 	PARSE_SCRIPT,	    /* what code objects of scripts are called: script/names.h */
+	PARSE_JVM,	    /* of the memory of a process: the JVM whose libjvm is at the address */
+	PARSE_JVM_CODE,	    /* of the same: the names of its code, arranged */
 	PARSE_OP_COUNT
 };
 

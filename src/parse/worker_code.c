@@ -12,6 +12,8 @@ static int read_code(const struct job *job, struct code_table *table,
 {
 	int code;
 
+	if (job->request.op == PARSE_JVM_CODE)
+		return job_jvm_code(job, table, result, err);
 	if (job->request.op == PARSE_JITDUMP)
 		return jitdump_read(job->fd, JITDUMP_READ_MAX, job->request.own_pid, table, result,
 				    err);

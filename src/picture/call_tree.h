@@ -38,7 +38,7 @@ void call_functions_fini(struct call_functions *functions);
 size_t call_functions_find(const struct call_functions *functions, const struct flame_paths *paths,
 			   const char *text, const char *object, uint8_t kind);
 
-#define CALL_FOUND_INLINED 32u /* beside 1 << enum fpl_origin; src/picture/page/model.js */
+#define CALL_FOUND_INLINED 64u /* beside 1 << enum fpl_origin; src/picture/page/model.js */
 _Static_assert(CALL_FOUND_INLINED >> FPL_ORIGIN_COUNT, "an origin has the bit of what is inlined");
 
 struct call_node {

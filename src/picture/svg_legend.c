@@ -44,6 +44,7 @@ static void add_origins(struct svg_page *page, const struct svg_seen *seen)
 		[FPL_ORIGIN_FP] = "by a frame pointer",
 		[FPL_ORIGIN_SYNTH] = "by a row made for code without CFI",
 		[FPL_ORIGIN_SCRIPT] = "of a script",
+		[FPL_ORIGIN_JIT] = "of code made at run time",
 	};
 
 	for (uint8_t i = 0; i < FPL_ORIGIN_COUNT; i++)

@@ -42,6 +42,7 @@ static const struct {
 	[FPL_ORIGIN_FP] = { "#f2938a", "#8a2f2a" },
 	[FPL_ORIGIN_SYNTH] = { "#f3cf6d", "#6b5412" },
 	[FPL_ORIGIN_SCRIPT] = { "#9db7f0", "#2f4b8f" },
+	[FPL_ORIGIN_JIT] = { "#e0a878", "#7a4a20" },
 	[FPL_ORIGIN_COUNT] = { "#c9b3e6", "#4c3a6b" },
 	[FPL_ORIGIN_COUNT + 1] = { "#c4c4c4", "#50545c" },
 };

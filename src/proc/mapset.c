@@ -79,7 +79,7 @@ static int make_writable(struct mapset **set)
 static bool continues(const struct fpl_mapping *low, const struct fpl_mapping *high)
 {
 	return low->end == high->start && low->object == high->object && low->slot == high->slot &&
-	       low->flags == high->flags && (low->bias == high->bias || !low->object);
+	       low->flags == high->flags && low->bias == high->bias;
 }
 
 /* Removes [first, first + count) of the array. */

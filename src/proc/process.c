@@ -192,6 +192,11 @@ int process_exec(struct process *process)
 	process->next_scan_ns = 0;
 	process->restless = false;
 	process->next_raw_ns = 0;
+	process->nr_regions = 0;
+	process->jvm = PROCESS_JVM_UNKNOWN;
+	process->jvm_base = 0;
+	process->next_jvm_ns = 0;
+	process->jvm_pause_ns = 0;
 	return 0;
 }
 
@@ -298,4 +303,42 @@ bool process_may_scan(struct process *process, uint64_t now_ns)
 		process->scan_pause_ns = SCAN_PAUSE_MAX_NS;
 	process->next_scan_ns = now_ns + process->scan_pause_ns;
 	return true;
+}
+
+/* The part of the first mapping from @from on that lies in @region and does not say so yet. */
+static bool find_unplaced(const struct mapset *set, const struct process_region *region,
+			  uint64_t from, struct fpl_mapping *ret)
+{
+	for (uint32_t i = 0; i < set->nr; i++) {
+		const struct fpl_mapping *map = &set->mappings[i];
+		uint64_t start = map->start > from ? map->start : from;
+		uint64_t end = map->end < region->end ? map->end : region->end;
+
+		if (map->start >= region->end)
+			return false;
+		if (start >= end || map->bias == region->ref || !(map->flags & FPL_MAPPING_ANON))
+			continue;
+		*ret = *map;
+		ret->start = start;
+		ret->end = end;
+		ret->bias = region->ref;
+		return true;
+	}
+	return false;
+}
+
+void process_place_regions(struct process *process)
+{
+	for (uint32_t i = 0; i < process->nr_regions; i++) {
+		const struct process_region *region = &process->regions[i];
+		uint64_t from = region->start;
+		struct fpl_mapping map;
+
+		while (find_unplaced(process->mapset, region, from, &map)) {
+			if (mapset_add(&process->mapset, &map))
+				return;
+			from = map.end;
+			process->dirty = true;
+		}
+	}
 }

@@ -20,6 +20,20 @@ struct run {
 	uint32_t round; /* of the last count that has counted it */
 };
 
+/* Memory with code made at run time, and its reference (bpf/shared_region.h). */
+struct process_region {
+	uint64_t start, end, ref;
+};
+#define PROCESS_REGIONS_MAX 4u
+
+/* Is there a JVM in the process? */
+enum process_jvm {
+	PROCESS_JVM_UNKNOWN, /* no, or it has not begun yet */
+	PROCESS_JVM_ASKED,
+	PROCESS_JVM_KNOWN,
+	PROCESS_JVM_REFUSED,
+};
+
 struct process {
 	uint32_t pid;
 	uint64_t gen;		/* of the image, as the kernel side counts it; 0: not yet told */
@@ -50,6 +64,14 @@ struct process {
 	bool in_exec; /* between exec and [vdso]: first object is main, second the interpreter */
 	bool exec_pending; /* the side-band reported an exec, the kernel side has not reported its
 			      gen yet */
+
+	/* of this image: a child has none, though its mappings have their references */
+	struct process_region regions[PROCESS_REGIONS_MAX];
+	uint32_t nr_regions;
+	enum process_jvm jvm;
+	uint64_t jvm_base;     /* with KNOWN: where its libjvm is */
+	uint64_t next_jvm_ns;  /* CLOCK_MONOTONIC: not asked again before */
+	uint64_t jvm_pause_ns; /* doubles with each question */
 
 	struct run *run; /* owned reference: its published mappings; NULL: not published */
 
@@ -111,6 +133,10 @@ void process_set_run(const struct processes *table, struct process *process, str
  */
 FPL_MUST_CHECK int process_map(struct process *process, const struct fpl_mapping *map, bool vdso,
 			       uint64_t time_ns);
+
+/* The mappings without object that lie in the process's regions have these as their bias. Without
+ * memory some have none. Cost: O(mappings) for each region that is not in place. */
+void process_place_regions(struct process *process);
 
 /* Has the process ceased to be restless at @now_ns? Then publish its mapset. */
 bool process_settles(struct process *process, uint64_t now_ns);

@@ -14,6 +14,8 @@
 #include "base/thread.h"
 #include "obj/file_stat.h"
 #include "parse/client.h"
+#include "profile/jvm.h"
+#include "profile/jvm_code.h"
 
 #define REFUSED_SAID   32u	 /* lines at warning level */
 #define MTIME_SLACK_NS 10000000u /* times of files are those of the last tick: 10 ms at most */
@@ -28,6 +30,7 @@ struct code_loader {
 	struct parser *parser;	     /* borrowed */
 	struct parse_client *client; /* owned, of the thread */
 	size_t max_bytes;
+	struct jvm_codes jvms;		/* likewise */
 	struct code_loader_stats stats; /* of the thread, until it has been joined */
 	pthread_t thread;
 	bool has_thread;
@@ -66,7 +69,8 @@ static void close_files(struct code_order *order)
 {
 	cleanup_fd(&order->map_fd);
 	cleanup_fd(&order->dump_fd);
-	order->map_fd = order->dump_fd = -1;
+	cleanup_fd(&order->memory_fd);
+	order->map_fd = order->dump_fd = order->memory_fd = -1;
 }
 
 static void drop_jobs(struct job *job)
@@ -77,6 +81,7 @@ static void drop_jobs(struct job *job)
 		close_files(&job->order);
 		code_table_fini(&job->loaded.dump);
 		code_table_fini(&job->loaded.map);
+		code_table_fini(&job->loaded.jvm);
 		free(job);
 		job = next;
 	}
@@ -105,6 +110,7 @@ void code_loader_destroy(struct code_loader *loader)
 	join(loader);
 	drop_jobs(loader->first);
 	drop_jobs(loader->done);
+	jvm_codes_fini(&loader->jvms);
 	pthread_cond_destroy(&loader->wake);
 	pthread_mutex_destroy(&loader->lock);
 	free(loader);
@@ -222,6 +228,55 @@ static void read_map(struct code_loader *loader, struct job *job)
 	code_refuse(&loader->stats.refused, err.msg);
 }
 
+/* A JVM that goes away while it is read is nothing to speak of. */
+static void read_jvm(struct code_loader *loader, const struct code_order *order)
+{
+	uint64_t now = clock_monotonic_ns();
+	struct code_table table;
+	struct fpl_err err = { 0 };
+	size_t nr = 0, left = bytes_left(loader);
+	int code;
+
+	if (order->memory_fd < 0)
+		return;
+	code_table_init(&table, left);
+	code = jvm_code(loader->client, order->pid, order->memory_fd, order->jvm_base, &table,
+			&err);
+	if (code) {
+		fpl_log(FPL_LOG_DEBUG, "%s", err.msg);
+		code_table_fini(&table);
+		return;
+	}
+	code = jvm_codes_add(&loader->jvms, order->gen, now, &table, left, &nr);
+	loader->stats.functions += nr;
+	if (!code)
+		return;
+	fpl_fail(&err, code, "pid %u: code of its JVM: %s", order->pid,
+		 code == -ENOSPC ? "more than --jit-memory has room for" : strerror(-code));
+	code_refuse(&loader->stats.refused, err.msg);
+}
+
+/* When all has been read: what the JVMs said is handed over, too. */
+static void finish_jvms(struct code_loader *loader)
+{
+	for (size_t i = 0; i < loader->jvms.images.nr; i++) {
+		struct jvm_code *code = &loader->jvms.images.list[i];
+		struct job *job = code_table_arrange(&code->all) ? NULL : calloc(1, sizeof(*job));
+
+		if (!job) {
+			code_refuse(&loader->stats.refused, "out of memory");
+			continue;
+		}
+		loader->stats.bytes += code_table_bytes(&code->all);
+		job->order.map_fd = job->order.dump_fd = job->order.memory_fd = -1;
+		job->loaded.gen = code->gen;
+		job->loaded.jvm = code->all;
+		code->all = (struct code_table){ 0 };
+		job->next = loader->done;
+		loader->done = job;
+	}
+}
+
 static void load(struct code_loader *loader, struct job *job, bool is_late)
 {
 	struct fpl_err err;
@@ -233,6 +288,7 @@ static void load(struct code_loader *loader, struct job *job, bool is_late)
 	} else {
 		read_dump(loader, job);
 		read_map(loader, job);
+		read_jvm(loader, &job->order);
 	}
 	close_files(&job->order);
 }
@@ -257,8 +313,12 @@ static void *loader_main(void *ctx)
 			loader->last = &loader->first;
 		pthread_mutex_unlock(&loader->lock);
 		load(loader, job, is_late);
-		job->next = loader->done;
-		loader->done = job;
+		if (job->order.jvm_base) {
+			free(job); /* what it found is with the others of its image */
+		} else {
+			job->next = loader->done;
+			loader->done = job;
+		}
 		pthread_mutex_lock(&loader->lock);
 	}
 	pthread_mutex_unlock(&loader->lock);
@@ -305,6 +365,7 @@ void code_loader_finish(struct code_loader *loader)
 	loader->deadline_ns = clock_monotonic_ns() + CODE_LOADER_FINISH_S * NS_PER_S;
 	pthread_mutex_unlock(&loader->lock);
 	join(loader);
+	finish_jvms(loader);
 }
 
 bool code_loader_take(struct code_loader *loader, struct code_loaded *ret)

@@ -24,6 +24,8 @@ struct code_order {
 	uint32_t pid;
 	pid_t own_pid;	     /* as it sees itself */
 	int map_fd, dump_fd; /* -1: no such file */
+	int memory_fd;	     /* of a JVM: the memory of the process; -1: not to be read */
+	uint64_t jvm_base;   /* where its libjvm is */
 	char map_name[64];
 	bool ended;
 	struct stat at_exit;  /* of the map, where it has ended */
@@ -40,7 +42,7 @@ struct code_loader_stats {
 /* Contents of an image's files. */
 struct code_loaded {
 	uint64_t gen;
-	struct code_table dump, map; /* the taker's to end; empty: nothing */
+	struct code_table dump, map, jvm; /* the taker's to end; empty: nothing */
 };
 
 /* @max_bytes: of all tables. @parser: borrowed, until code_loader_finish(). */

@@ -14,10 +14,13 @@
 #include "obj/file_stat.h"
 #include "proc/code_place.h"
 #include "profile/code_loader.h"
+#include "profile/jvm.h"
 #include "symbolize/code_table.h"
 
 #define RETRY_MIN_NS 250000000ull  /* a file that is not there yet is looked for again */
 #define RETRY_MAX_NS 8000000000ull /* each time after twice the pause */
+#define JVM_MIN_NS   200000000ull  /* between two readings of a JVM's code at first, */
+#define JVM_MAX_NS   1000000000ull /* and later */
 #define PARENTS_MAX  8u /* images a name is looked for in: a child has its parent's code */
 
 struct code_image {
@@ -30,8 +33,10 @@ struct code_image {
 	struct stat at_exit;		/* of the map */
 	uint64_t replaced_ns;		/* CLOCK_MONOTONIC: exec; 0: not so */
 	uint64_t retry_ns, pause_ns;
-	uint64_t met_ns;	     /* CLOCK_MONOTONIC: last */
-	struct code_table dump, map; /* empty until they are read */
+	uint64_t met_ns;		  /* CLOCK_MONOTONIC: last */
+	struct code_table dump, map, jvm; /* empty until they are read */
+	uint64_t jvm_base;		  /* 0: none */
+	uint64_t jvm_ns, jvm_pause_ns;	  /* as retry_ns: the JVM's code is read again */
 };
 
 struct code_names {
@@ -84,6 +89,7 @@ void code_names_destroy(struct code_names *names)
 		close_files(&names->images.list[i]);
 		code_table_fini(&names->images.list[i].dump);
 		code_table_fini(&names->images.list[i].map);
+		code_table_fini(&names->images.list[i].jvm);
 	}
 	vector_fini(&names->images);
 	free(names);
@@ -163,6 +169,35 @@ static struct code_image *add_image(struct code_names *names, const struct code_
 	return image;
 }
 
+/*
+ * Has the code of a JVM read, while it is there: what a sample has met is mostly still there a
+ * little later. Windows have their files alone.
+ */
+static void order_jvm(struct code_names *names, struct code_image *image, bool is_last)
+{
+	uint64_t now = clock_monotonic_ns();
+	struct code_order order = {
+		.gen = image->gen,
+		.pid = image->pid,
+		.map_fd = -1,
+		.dump_fd = -1,
+		.jvm_base = image->jvm_base,
+	};
+
+	if (!image->jvm_base || image->ended || image->replaced_ns || names->keeps_files ||
+	    (now < image->jvm_ns && !is_last))
+		return;
+	image->jvm_pause_ns = image->jvm_pause_ns ? image->jvm_pause_ns * 3 / 2 : JVM_MIN_NS;
+	if (image->jvm_pause_ns > JVM_MAX_NS)
+		image->jvm_pause_ns = JVM_MAX_NS;
+	image->jvm_ns = now + image->jvm_pause_ns;
+	order.memory_fd = jvm_open_memory(image->pid);
+	if (order.memory_fd < 0)
+		return;
+	if (code_loader_submit(names->loader, &order))
+		code_refuse(&names->stats.refused, "out of memory");
+}
+
 static void meet(struct code_names *names, const struct code_event *event)
 {
 	struct code_image *image = find_image(names, event->gen);
@@ -174,6 +209,9 @@ static void meet(struct code_names *names, const struct code_event *event)
 		return;
 	now = clock_monotonic_ns();
 	image->met_ns = now;
+	if (event->jvm_base)
+		image->jvm_base = event->jvm_base;
+	order_jvm(names, image, false);
 	if (!image->has_place || (image->map_fd >= 0 && image->dump_fd >= 0))
 		return;
 	if (now < image->retry_ns)
@@ -193,6 +231,7 @@ static struct code_order order_of(const struct code_image *image)
 		.own_pid = image->place.own_pid,
 		.map_fd = image->map_fd,
 		.dump_fd = image->dump_fd,
+		.memory_fd = -1,
 		.ended = image->ended,
 		.at_exit = image->at_exit,
 		.replaced_ns = image->replaced_ns,
@@ -286,6 +325,7 @@ void code_names_finish(struct code_names *names)
 	for (size_t i = 0; i < names->images.nr; i++) {
 		open_files(names, &names->images.list[i]);
 		order_files(names, &names->images.list[i]);
+		order_jvm(names, &names->images.list[i], true);
 	}
 	if (names->images.nr)
 		qsort(names->images.list, names->images.nr, sizeof(*names->images.list),
@@ -294,8 +334,12 @@ void code_names_finish(struct code_names *names)
 	while (code_loader_take(names->loader, &loaded)) {
 		struct code_image *image = image_of(names, loaded.gen);
 
-		image->dump = loaded.dump;
-		image->map = loaded.map;
+		if (loaded.jvm.nr)
+			image->jvm = loaded.jvm;
+		if (loaded.dump.nr)
+			image->dump = loaded.dump;
+		if (loaded.map.nr)
+			image->map = loaded.map;
 	}
 	code_loader_stats(names->loader, &names->loaded);
 	code_loader_destroy(names->loader);
@@ -313,7 +357,8 @@ bool code_names_find(const struct code_names *names, uint64_t gen, uint64_t look
 		if (!image)
 			return false;
 		if (code_table_find(&image->dump, lookup_addr, time_ns, &match) ||
-		    code_table_find(&image->map, lookup_addr, time_ns, &match)) {
+		    code_table_find(&image->map, lookup_addr, time_ns, &match) ||
+		    code_table_find(&image->jvm, lookup_addr, time_ns, &match)) {
 			*ret = (struct code_name){
 				.symbol = match.name,
 				.offset = lookup_addr - match.start,

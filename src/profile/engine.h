@@ -190,6 +190,7 @@ struct engine_options {
 	 * is */
 	struct disk_cache *cache;
 	struct engine_heap heap;
+	bool jit;	     /* ask run times about the frames of the code they make */
 	uint64_t jit_memory; /* bytes for names of code made at run time; 0: 64 MiB */
 	const struct engine_listener *listener; /* borrowed; NULL: no listener */
 
@@ -238,6 +239,12 @@ static inline bool engine_is_locks(const struct engine_options *options)
 static inline bool engine_is_rss(const struct engine_options *options)
 {
 	return options->sources[0].class == SOURCE_RSS;
+}
+
+/* Are code made at run time's frames found by the methods of its run times? */
+static inline bool engine_has_regions(const struct engine_options *options)
+{
+	return options->jit && options->unwind == ENGINE_UNWIND_AUTO;
 }
 
 /* Do several sources make one? */

@@ -247,6 +247,7 @@ static int make_tables(struct engine *engine, struct fpl_err *err)
 
 static int make_publisher(struct engine *engine)
 {
+	regions_init(&engine->regions, engine->kernel.regions);
 	return publisher_init(&engine->publisher, &(struct publisher_config){
 							  .entries = engine->kernel.mappings,
 							  .nr_entries = engine->kernel.nr_mappings,
@@ -270,6 +271,7 @@ static void make_replayer(struct engine *engine)
 			      .tracker = &engine->tracker,
 			      .objects = engine->kernel.objects,
 			      .nr_objects = engine->kernel.nr_objects,
+			      .regions = engine->kernel.regions,
 			      .pool = &engine->tables.pool,
 			      .intakes = &engine->intakes,
 			      .scripts = engine->scripts,
@@ -377,6 +379,9 @@ static int make_parts(struct engine *engine, struct fpl_err *err)
 				      .tables = has_tables ? &engine->tables : NULL,
 				      .publisher = &engine->publisher,
 				      .lookups = engine->lookups,
+				      .regions = engine_has_regions(engine->options)
+							 ? &engine->regions
+							 : NULL,
 				      .kernel_gen = kernel_side_gen,
 				      .ctx = &engine->kernel,
 			      });

@@ -26,6 +26,7 @@
 #include "profile/publisher.h"
 #include "profile/replayer.h"
 #include "profile/retirement.h"
+#include "profile/regions.h"
 #include "profile/scripts.h"
 #include "profile/source.h"
 #include "profile/tables.h"
@@ -71,6 +72,7 @@ struct engine {
 	struct overhead overhead;
 	struct walk_file *walk_file;
 	struct code_names *code_names;
+	struct regions regions;
 	struct scripts *scripts; /* NULL: script frames are not walked; each window has codes */
 
 	int epoll_fd, signal_fd;

@@ -774,3 +774,8 @@ struct object *finder_vdso(struct finder *finder)
 		code = file_stamp_read(finder->vdso->elf->fd, &finder->vdso->stamp);
 	return code ? refuse(finder, "[vdso]", &err) : finder->vdso;
 }
+
+struct parse_client *finder_client(struct finder *finder)
+{
+	return finder->client;
+}

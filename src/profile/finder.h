@@ -22,6 +22,7 @@
 #include "profile/profile.h"
 
 struct object;
+struct parse_client;
 struct share_book;
 
 /* Facts known of a mapping's file before it is opened. */
@@ -78,6 +79,9 @@ struct object *finder_known(struct finder *finder, const struct file_hint *hint)
 
 /* Forget @objects [@nr], which are not freed: a file that is met again is a new object. */
 void finder_forget(struct finder *finder, struct object *const *objects, size_t nr);
+
+/* The client that reads its files, for the owner of the finder. */
+struct parse_client *finder_client(struct finder *finder);
 
 /* The most objects at once: slots and descriptors limit them. */
 size_t finder_nr_max(const struct finder *finder);

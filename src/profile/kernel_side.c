@@ -141,6 +141,7 @@ static void configure(struct fpless_bpf *skel, const struct engine_options *opti
 		config.flags |= FPL_CONFIG_NO_KERNEL_MODE;
 	if (options->compare)
 		config.flags |= FPL_CONFIG_COMPARE;
+	config.flags |= engine_has_regions(options) ? FPL_CONFIG_REGIONS : 0;
 	if (options->blocks.all_at_end)
 		config.flags |= FPL_CONFIG_STACKS;
 	if (options->blocks.user_wakees)
@@ -151,8 +152,7 @@ static void configure(struct fpless_bpf *skel, const struct engine_options *opti
 		config.flags |= FPL_CONFIG_THREADS;
 	if (options->timeline_memory || (options->listener && options->listener->sample))
 		config.flags |= FPL_CONFIG_TIMELINE;
-	if (options->has_uid)
-		config.flags |= FPL_CONFIG_UID;
+	config.flags |= options->has_uid ? FPL_CONFIG_UID : 0;
 	config.uid = options->uid;
 	if (host->pid_ns == HOST_NS_OTHER)
 		config.pid_ns = host->pid_ns_inum;
@@ -294,6 +294,8 @@ static int load(struct kernel_side *kernel, const struct engine_options *options
 		code = map_array(kernel->skel->maps.script_rules, (void **)&kernel->script_rules,
 				 err);
 	if (!code)
+		code = map_array(kernel->skel->maps.regions, (void **)&kernel->regions, err);
+	if (!code)
 		code = map_array(kernel->skel->maps.mappings, (void **)&kernel->mappings, err);
 	return code ? code : map_array(kernel->skel->maps.stacks, (void **)&kernel->stacks, err);
 }
@@ -398,6 +400,8 @@ void kernel_side_close(struct kernel_side *kernel)
 		munmap(kernel->objects, kernel->nr_objects * sizeof(*kernel->objects));
 	if (kernel->script_rules)
 		munmap(kernel->script_rules, FPL_SCRIPT_RULES_MAX * sizeof(*kernel->script_rules));
+	if (kernel->regions)
+		munmap(kernel->regions, FPL_REGIONS_MAX * sizeof(*kernel->regions));
 	if (kernel->mappings)
 		munmap(kernel->mappings, kernel->nr_mappings * sizeof(*kernel->mappings));
 	if (kernel->stacks)

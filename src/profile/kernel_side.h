@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "bpf/shared_region.h"
 #include "bpf/shared_script.h"
 #include "profile/engine.h"
 #include "profile/profile.h"
@@ -29,6 +30,7 @@ struct kernel_side {
 	struct fpless_bpf *skel;    /* owned */
 	struct fpl_object *objects; /* the map, mapped */
 	uint32_t nr_objects;
+	struct fpl_region *regions;	      /* likewise [FPL_REGIONS_MAX] */
 	struct fpl_script_rule *script_rules; /* likewise [FPL_SCRIPT_RULES_MAX] */
 	struct fpl_mapping *mappings;	      /* likewise */
 	uint32_t nr_mappings, nr_mapsets;

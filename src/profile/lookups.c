@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/thread.h"
 #include "proc/mapped_file.h"
+#include "profile/jvm.h"
 #include "profile/share.h"
 
 /* A thread and what waits for it. */
@@ -66,6 +67,9 @@ void lookup_free(struct lookup *lookup)
 		break;
 	case LOOKUP_CODE:
 		break;
+	case LOOKUP_JVM:
+		free(lookup->jvm.found);
+		break;
 	case LOOKUP_CODES:
 		code_orders_destroy(lookup->codes.orders);
 		break;
@@ -96,6 +100,11 @@ static void look_up(struct lookups *lookups, struct lookup *lookup)
 		break;
 	case LOOKUP_CODE:
 		code_names_tell(lookups->code_names, &lookup->code);
+		break;
+	case LOOKUP_JVM:
+		lookup->jvm.code =
+			jvm_describe(finder_client(lookups->finder), lookup->jvm.pid,
+				     lookup->jvm.base, lookup->jvm.found, &lookup->jvm.err);
 		break;
 	case LOOKUP_CODES:
 		lookup->codes.orders =
@@ -346,6 +355,23 @@ int lookups_process(struct lookups *lookups, uint32_t pid, uint32_t tid, uint64_
 	lookup->process.pid = pid;
 	lookup->process.tid = tid;
 	lookup->process.gen = gen;
+	ask(lookups, lookup, owner);
+	return 0;
+}
+
+int lookups_jvm(struct lookups *lookups, uint32_t pid, uint64_t gen, uint64_t base, uint64_t owner)
+{
+	struct lookup *lookup = make(LOOKUP_JVM);
+
+	if (lookup)
+		lookup->jvm.found = calloc(1, sizeof(*lookup->jvm.found));
+	if (!lookup || !lookup->jvm.found) {
+		free(lookup);
+		return -ENOMEM;
+	}
+	lookup->jvm.pid = pid;
+	lookup->jvm.gen = gen;
+	lookup->jvm.base = base;
 	ask(lookups, lookup, owner);
 	return 0;
 }

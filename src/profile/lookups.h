@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "jit/hotspot.h"
 #include "proc/sideband.h"
 #include "profile/code_names.h"
 #include "profile/finder.h"
@@ -33,6 +34,7 @@ enum lookup_kind {
 	LOOKUP_PROCESS, /* what a process has mapped */
 	LOOKUP_FORGET,	/* objects that the finder is to forget */
 	LOOKUP_CODE,	/* what a process says of its code: has no answer */
+	LOOKUP_JVM,	/* the JVM in a process */
 	LOOKUP_CODES,	/* the files that say so, for a window */
 };
 
@@ -55,6 +57,13 @@ struct lookup {
 			int code;		  /* answer: of sighting_make() */
 			struct sighting sighting; /* answer */
 		} process;
+		struct {
+			uint32_t pid;
+			uint64_t gen, base;
+			int code;	       /* answer: of jvm_describe() */
+			struct fpl_err err;    /* answer */
+			struct hotspot *found; /* answer, owned */
+		} jvm;
 		struct {
 			struct object **objects; /* owned [nr]; each borrowed */
 			size_t nr;
@@ -92,6 +101,10 @@ void lookups_again(struct lookups *lookups, struct lookup *lookup);
 /* Look what process @pid has mapped; @tid, @gen: for whoever takes the answer. Errors: -ENOMEM. */
 FPL_MUST_CHECK int lookups_process(struct lookups *lookups, uint32_t pid, uint32_t tid,
 				   uint64_t gen, uint64_t owner);
+/* Describe the JVM whose libjvm is loaded at @base of process @pid; @gen: for whoever takes the
+ * answer. Errors: -ENOMEM. */
+FPL_MUST_CHECK int lookups_jvm(struct lookups *lookups, uint32_t pid, uint64_t gen, uint64_t base,
+			       uint64_t owner);
 /* Have the finder forget @objects [@nr]. Errors: -ENOMEM. */
 FPL_MUST_CHECK int lookups_forget(struct lookups *lookups, struct object *const *objects,
 				  size_t nr);

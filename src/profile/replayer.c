@@ -61,8 +61,7 @@ static int read_code(void *arg, uint64_t addr, void *dst, size_t size)
 	const struct fpl_mapping *map = mapset_find(source->set, addr);
 	const struct object *object = map ? catalog_at(source->catalog, map->object) : NULL;
 
-	if (!map)
-		return -ENOENT;
+	/* data about code made at run time is in no executable mapping */
 	if (!object || object->is_remote)
 		return code_reader_read((pid_t)source->pid, addr, dst, size);
 	return elf_file_read_vaddr(object->elf, addr - map->bias, dst, size, NULL);
@@ -81,6 +80,7 @@ static void walk(struct replayer *replayer, const struct snapshot *snapshot,
 		.nr_mappings = set ? set->nr : 0,
 		.objects = replayer->config.objects,
 		.nr_objects = replayer->config.nr_objects,
+		.regions = replayer->config.regions,
 		.chunks = (const uint8_t *const *)replayer->config.pool->chunks,
 		.nr_chunks = replayer->config.pool->nr_chunks,
 		.frames = (const __u64 *)record_user(record),

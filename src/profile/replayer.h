@@ -27,6 +27,7 @@ struct replayer_config {
 	struct tracker *tracker;
 	const struct fpl_object *objects; /* [nr_objects]: the map `objects` */
 	size_t nr_objects;
+	const struct fpl_region *regions; /* borrowed: the map; NULL: none */
 	const struct pool *pool;
 	struct intakes *intakes;
 	struct scripts *scripts;	/* NULL: script frames are not walked */

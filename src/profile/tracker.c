@@ -150,6 +150,7 @@ static void want_process(struct tracker *tracker, struct process *process)
 	process->wanted = true;
 	for (uint32_t i = 0; i < process->mapset->nr; i++)
 		tracker_want(tracker, process->mapset->mappings[i].object);
+	run_time_ask(&tracker->run_times, process);
 	processes_note(&tracker->processes, process);
 }
 
@@ -238,6 +239,15 @@ static void take_file(struct tracker *tracker, struct lookup *lookup)
 		tracker_want(tracker, object->id);
 }
 
+static void take_jvm(struct tracker *tracker, const struct lookup *lookup)
+{
+	struct process *process = processes_find(&tracker->processes, lookup->jvm.pid);
+
+	run_time_take(&tracker->run_times, process, lookup);
+	if (process)
+		processes_note(&tracker->processes, process);
+}
+
 static void take_codes(struct tracker *tracker, struct lookup *lookup)
 {
 	code_orders_destroy(tracker->codes);
@@ -267,6 +277,8 @@ void tracker_take_answers(struct tracker *tracker)
 		}
 		if (lookup->kind == LOOKUP_PROCESS)
 			take_process(tracker, lookup);
+		else if (lookup->kind == LOOKUP_JVM)
+			take_jvm(tracker, lookup);
 		else if (lookup->kind == LOOKUP_CODES)
 			take_codes(tracker, lookup);
 		else if (lookup->kind == LOOKUP_FORGET)
@@ -328,11 +340,15 @@ void tracker_sideband(struct tracker *tracker, const struct sideband_record *rec
 		if (!process || process_map(process, &map->mapping, map->vdso, record->time_ns))
 			break;
 		processes_note(&tracker->processes, process);
-		if (process->wanted)
+		if (process->wanted) {
 			tracker_want(tracker, map->mapping.object);
+			run_time_ask(&tracker->run_times, process);
+		}
 		break;
 	case SIDEBAND_EXEC:
 		process = processes_get(&tracker->processes, record->pid);
+		if (process)
+			run_time_forget(&tracker->run_times, process);
 		if (process && process_exec(process))
 			process->complete = false;
 		if (process) {
@@ -374,6 +390,7 @@ static void apply_exec(struct tracker *tracker, const struct fpl_life *life)
 		return;
 	/* the side-band tells of an exec before the mappings, the kernel side after them */
 	if (!process->exec_pending) {
+		run_time_forget(&tracker->run_times, process);
 		if (process_exec(process))
 			return;
 		process->complete = false;
@@ -407,10 +424,12 @@ static void apply_fork(struct tracker *tracker, const struct fpl_life *life)
 
 static void apply_exit(struct tracker *tracker, uint32_t pid)
 {
-	const struct process *process = processes_find(&tracker->processes, pid);
+	struct process *process = processes_find(&tracker->processes, pid);
 
 	if (process && process->has_raw)
 		tell_code_names(tracker, &(struct code_event){ .kind = CODE_EXIT, .pid = pid });
+	if (process)
+		run_time_forget(&tracker->run_times, process);
 	processes_remove(&tracker->processes, pid);
 }
 
@@ -435,6 +454,8 @@ void tracker_raw(struct tracker *tracker, struct process *process)
 {
 	uint64_t now = clock_monotonic_ns();
 
+	if (process)
+		run_time_ask(&tracker->run_times, process);
 	if (!process || !process->gen || now < process->next_raw_ns)
 		return;
 	process->next_raw_ns = now + RAW_PAUSE_NS;
@@ -443,7 +464,8 @@ void tracker_raw(struct tracker *tracker, struct process *process)
 						       .pid = process->pid,
 						       .gen = process->gen,
 						       .parent_gen = process->parent_gen,
-						       .start_ns = process->start_ns });
+						       .start_ns = process->start_ns,
+						       .jvm_base = process->jvm_base });
 }
 
 /* Fills a gap for the image @gen: a scan counts only if that image still runs after it. */
@@ -593,6 +615,9 @@ void tracker_begin(struct tracker *tracker, const struct tracker_links *links)
 	tracker->tables = links->tables;
 	tracker->publisher = links->publisher;
 	tracker->lookups = links->lookups;
+	tracker->run_times = (struct run_times){ .catalog = tracker->catalog,
+						 .lookups = links->lookups,
+						 .regions = links->regions };
 	tracker->kernel_gen = links->kernel_gen;
 	tracker->ctx = links->ctx;
 	processes_each(&tracker->processes, want_one, tracker);
@@ -601,6 +626,7 @@ void tracker_begin(struct tracker *tracker, const struct tracker_links *links)
 void tracker_end_lookups(struct tracker *tracker)
 {
 	tracker->lookups = NULL;
+	tracker->run_times.lookups = NULL;
 }
 
 static void rescan_one(struct process *process, void *ctx)
@@ -628,6 +654,8 @@ static void flush_one(struct process *process, void *ctx)
 	struct tracker *tracker = ctx;
 
 	process_settles(process, tracker->flushed_ns);
+	if (process->dirty)
+		process_place_regions(process);
 	publisher_publish(tracker->publisher, process);
 }
 

@@ -15,6 +15,7 @@
 #include "proc/sideband.h"
 #include "profile/catalog.h"
 #include "profile/publisher.h"
+#include "profile/run_time.h"
 #include "profile/tables.h"
 
 struct code_names;
@@ -30,6 +31,7 @@ struct tracker {
 	struct tables *tables;
 	struct publisher *publisher;
 	struct lookups *lookups;
+	struct run_times run_times;
 	size_t nr_waiting;	   /* processes that are being looked up */
 	uint64_t nr_answers;	   /* that were taken so far */
 	struct code_orders *codes; /* owned: the last answer of lookups_codes(); NULL: none */
@@ -58,6 +60,7 @@ struct tracker_links {
 	struct publisher *publisher; /* made of tracker->processes */
 	/* The thread for lookups that take time. NULL: the caller looks up at once. */
 	struct lookups *lookups;
+	struct regions *regions; /* NULL: code made at run time has no methods */
 	/* The gen the kernel side has for @pid now, 0 if none. */
 	uint64_t (*kernel_gen)(void *ctx, uint32_t pid);
 	void *ctx;

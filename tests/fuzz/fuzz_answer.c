@@ -138,6 +138,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct answer_reader reader = { .read = take, .ctx = &stream, .path = "fuzz" };
 	struct examination found;
 	uint8_t head[2], frames[256];
+	struct hotspot hotspot;
 	struct fpl_err err;
 
 	if (take(&stream, head, sizeof(head)))
@@ -163,9 +164,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		read_probes(&reader);
 	else if (op == PARSE_EXAMINE && !answer_examination(&reader, &found, NULL))
 		judge_examination(&found);
+	else if (op == PARSE_JVM && !answer_jvm(&reader, &hotspot, NULL))
+		REQUIRE(hotspot_check(&hotspot));
 	else if (op == PARSE_SCRIPT)
 		read_script(&reader);
-	else if (op == PARSE_PERF_MAP || op == PARSE_JITDUMP)
+	else if (op == PARSE_PERF_MAP || op == PARSE_JITDUMP || op == PARSE_JVM_CODE)
 		read_code(&reader);
 	else if (op == PARSE_FRAMES && !answer_frames(&reader, head[1], frames, NULL))
 		judge_frames(frames, head[1]);

@@ -317,7 +317,7 @@ static int ask_frames(struct parse_client *client, const struct client_file *fil
 	return code;
 }
 
-static int ask_code(struct parse_client *client, const struct client_file *file, bool jitdump,
+static int ask_code(struct parse_client *client, const struct client_file *file, unsigned op,
 		    struct fpl_err *err)
 {
 	struct code_file_result result;
@@ -325,11 +325,23 @@ static int ask_code(struct parse_client *client, const struct client_file *file,
 	int code;
 
 	code_table_init(&table, CODE_BYTES);
-	code = jitdump ? client_jitdump(client, file, 1, &table, &result, err)
-		       : client_perf_map(client, file, &table, &result, err);
+	if (op == PARSE_JVM_CODE)
+		code = client_jvm_code(client, file, 0x1000, &table, &result, err);
+	else
+		code = op == PARSE_JITDUMP ? client_jitdump(client, file, 1, &table, &result, err)
+					   : client_perf_map(client, file, &table, &result, err);
 	if (!code)
 		judge_code(&table, &result);
 	code_table_fini(&table);
+	return code;
+}
+
+static int ask_jvm(struct parse_client *client, const struct client_file *file, struct fpl_err *err)
+{
+	struct hotspot hotspot;
+	int code = client_jvm(client, file, 0x1000, &hotspot, err);
+
+	REQUIRE(code || hotspot_check(&hotspot));
 	return code;
 }
 
@@ -406,7 +418,10 @@ static int ask(struct parse_client *client, unsigned op, struct client_file *fil
 		return ask_frames(client, file, vaddrs, nr, err);
 	case PARSE_PERF_MAP:
 	case PARSE_JITDUMP:
-		return ask_code(client, file, op == PARSE_JITDUMP, err);
+	case PARSE_JVM_CODE:
+		return ask_code(client, file, op, err);
+	case PARSE_JVM:
+		return ask_jvm(client, file, err);
 	case PARSE_EXAMINE:
 		return ask_examination(client, file, err);
 	case PARSE_SCRIPT:

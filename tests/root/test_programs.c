@@ -36,10 +36,10 @@ static const struct {
 	uint32_t flags, unwind, snapshot_bytes, record_every;
 	uint32_t pid_ns;
 } configs[] = {
-	{ "everything", 15, FPL_UNWIND_AUTO, 32768, 1, 0 },
-	{ "both walks", 29, FPL_UNWIND_AUTO, 32768, 1, 0 },
+	{ "everything", 15 | FPL_CONFIG_REGIONS, FPL_UNWIND_AUTO, 32768, 1, 0 },
+	{ "both walks", 29 | FPL_CONFIG_REGIONS, FPL_UNWIND_AUTO, 32768, 1, 0 },
 	/* and both walks, in a container */
-	{ "filters and labels", 4092, FPL_UNWIND_AUTO, 32768, 1, 1 },
+	{ "filters and labels", 4092 | FPL_CONFIG_REGIONS, FPL_UNWIND_AUTO, 32768, 1, 1 },
 	{ "waits at locks", 12 | FPL_CONFIG_WAKERS | FPL_CONFIG_LOCKS, FPL_UNWIND_AUTO, 32768, 0,
 	  1 },
 	{ "all processes, user and kernel", 13, FPL_UNWIND_AUTO, 32768, 0, 0 },
@@ -48,7 +48,7 @@ static const struct {
 	{ "kernel only", 8, FPL_UNWIND_AUTO, 32768, 0, 0 },
 	{ "cfi only, no snapshots", 13, FPL_UNWIND_CFI, 0, 0, 0 },
 	{ "frame pointers", 13, FPL_UNWIND_FP, 0, 0, 0 },
-	{ "largest snapshots", 13, FPL_UNWIND_AUTO, FPL_SNAPSHOT_MAX, 1, 0 },
+	{ "largest snapshots", 13 | FPL_CONFIG_REGIONS, FPL_UNWIND_AUTO, FPL_SNAPSHOT_MAX, 1, 0 },
 };
 
 /* Names of configurations to try; all of them if empty. */

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "bpf/arch_x86_64.h"
+#include "bpf/shared_region.h"
 #include "bpf/shared_script.h"
 
 #define WORLD_ID    7u		      /* object id */
@@ -51,6 +52,7 @@ struct env {
 	uint64_t kernel_slot, kernel_regs[ARCH_PT_GENERAL];
 	uint32_t nr_trampoline_asked;
 	struct fpl_script_rule script_rules[2]; /* 1: of the object, if it says so */
+	struct fpl_region region;		/* of slot 1 */
 	uint64_t moved_from, moved_to;		/* an instruction, and where it is executed */
 };
 
@@ -105,6 +107,11 @@ static inline const uint8_t *env_chunk(struct env *env, uint32_t chunk_no)
 static inline struct fpl_script_rule *env_script_rule(struct env *env, uint32_t idx)
 {
 	return idx == 1 ? &env->script_rules[1] : NULL;
+}
+
+static inline const struct fpl_region *env_region(struct env *env, uint32_t idx)
+{
+	return idx == 1 ? &env->region : NULL;
 }
 
 static inline uint64_t env_trampoline(struct env *env)

@@ -54,6 +54,13 @@ int lookups_process(struct lookups *lookups, uint32_t pid, uint32_t tid, uint64_
 	return ask(lookup);
 }
 
+int lookups_jvm(struct lookups *lookups, uint32_t pid, uint64_t gen, uint64_t base, uint64_t uid)
+{
+	(void)lookups, (void)pid, (void)gen, (void)base, (void)uid;
+	fail();
+	return 0;
+}
+
 void lookups_again(struct lookups *lookups, struct lookup *lookup)
 {
 	(void)lookups, (void)lookup;

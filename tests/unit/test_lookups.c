@@ -13,6 +13,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "proc/mapped_file.h"
+#include "profile/jvm.h"
 #include "profile/lookups.h"
 #include "profile/object.h"
 
@@ -66,6 +67,27 @@ struct object *finder_vdso(struct finder *finder)
 	(void)finder;
 	note('v');
 	return NULL;
+}
+
+struct parse_client *finder_client(struct finder *finder)
+{
+	(void)finder;
+	return NULL;
+}
+
+int jvm_describe(struct parse_client *client, uint32_t pid, uint64_t base, struct hotspot *ret,
+		 struct fpl_err *err)
+{
+	(void)client, (void)err;
+	note('J');
+	*ret = (struct hotspot){ .nr_heaps = pid, .heaps = { { .start = base } } };
+	return 0;
+}
+
+int jvm_open_memory(uint32_t pid)
+{
+	(void)pid;
+	return -ESRCH;
 }
 
 void finder_forget(struct finder *finder, struct object *const *objects, size_t nr)

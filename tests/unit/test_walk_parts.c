@@ -10,7 +10,8 @@
 
 static void frames_name_an_object_or_keep_their_address(void **state)
 {
-	static const struct fpl_mapping none = { .bias = 0x1000 };
+	static const struct fpl_mapping none = { .flags = FPL_MAPPING_ANON };
+	static const struct fpl_mapping region = { .bias = 1 << 16 | 1, .flags = FPL_MAPPING_ANON };
 	static const struct fpl_mapping first = { .bias = 0, .object = 1 };
 	static const struct fpl_mapping last = { .bias = 0x1000, .object = FPL_FRAME_OBJECT_MAX };
 	static const struct fpl_mapping beyond = { .bias = 0, .object = FPL_FRAME_OBJECT_MAX + 2 };
@@ -24,6 +25,8 @@ static void frames_name_an_object_or_keep_their_address(void **state)
 	} cases[] = {
 		{ "in no mapping", NULL, 0x1234, 0, FPL_ORIGIN_CFI, raw | 0x1234 },
 		{ "of no object", &none, 0x1234, 0, FPL_ORIGIN_CFI, raw | 0x1234 },
+		{ "of no object, in a region", &region, 0x1234, 0, FPL_ORIGIN_CFI,
+		  FPL_FRAME_JIT | 0x1234 },
 		{ "exact", NULL, 0x1234, 1, FPL_ORIGIN_CFI, raw | FPL_FRAME_EXACT | 0x1234 },
 		{ "with an origin", NULL, 0x1234, 0, FPL_ORIGIN_SYNTH,
 		  raw | (uint64_t)FPL_ORIGIN_SYNTH << FPL_FRAME_ORIGIN_SHIFT | 0x1234 },

@@ -14,8 +14,8 @@ const HUES = [250, 150, 310, 195, 110, 20, 280, 85, 225, 130, 340, 170];
 const KERNEL_HUE = 55;
 // An object with more than this of all frames has a colour that tells nothing.
 const ONE_OBJECT = 0.8;
-const FOUND_HUES = [150, 245, 40, 310, 100]; // cfi, cfi_user, fp, synth, script
-const ORIGINS = 31; // the bits of all of them
+const FOUND_HUES = [150, 245, 40, 310, 100, 65]; // cfi, cfi_user, fp, synth, script, jit
+const ORIGINS = 63; // the bits of all of them
 
 // Compilers put these behind names of languages that have no dots in theirs.
 const VARIANT = /\.(?:constprop|isra|part|cold|lto_priv|llvm|clone)\b.*$/;

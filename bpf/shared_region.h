@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Both sides see this of regions, as bpf/shared.h has the rest: memory in which a run time keeps
+ * code that it makes, and the method by which frames of that code are found (decision 0038).
+ */
+#pragma once
+
+#include "bpf/shared.h"
+
+#define FPL_REGIONS_MAX 1024u /* a power of two */
+
+/* HotSpot's blobs of code begin with this many bytes that may hold the fields below. */
+#define FPL_BLOB_BYTES 128u
+
+/* The segment map leads to the beginning of a block in at most so many hops. */
+#define FPL_SEGMENT_HOPS 24u
+
+#define FPL_SEGMENT_LOG2_MIN 5u
+#define FPL_SEGMENT_LOG2_MAX 12u
+
+#define FPL_METHOD_FRAME_MAX (1u << 17) /* words of a frame: 1 MiB */
+
+enum fpl_region_kind {
+	FPL_REGION_NONE,
+	FPL_REGION_NMETHOD, /* a code heap of HotSpot */
+};
+
+/*
+ * Value of the array `regions`. A mapping without object that lies in one has the region's
+ * reference as its bias: the slot in the low 16 bits, the id above them. A slot that is used again
+ * has another id, so a stale mapping finds no region instead of a wrong one.
+ *
+ * NMETHOD: the heap is cut into segments of 1 << segment_log2 bytes. The map has a byte for each:
+ * 0 where a block begins, 0xff where none is, else how many segments to go back by. A block is
+ * block_bytes and the blob, whose fields are at these offsets: the address of its name, the words
+ * of its frame, the bytes of code until the frame is complete, and where the code begins.
+ */
+struct fpl_region {
+	__u32 id;   /* 0: the slot is free */
+	__u32 kind; /* enum fpl_region_kind */
+	__u64 start, end;
+	__u64 segmap;	     /* address of the map's first byte */
+	__u64 segmap_bytes;  /* of memory that is reserved for it */
+	__u64 call_stub_ra;  /* what the run time's C code called Java code from */
+	__u8 segment_log2;   /* FPL_SEGMENT_LOG2_MIN to _MAX */
+	__u8 block_bytes;    /* below 128, as the offsets */
+	__u8 name_off;	     /* u64 */
+	__u8 frame_size_off; /* s32 */
+	__u8 complete_off;   /* of complete_bytes: 2 or 4, signed; below 0: never */
+	__u8 complete_bytes;
+	__u8 code_off; /* of code_bytes: 8, an address, or 4, bytes from the blob's beginning */
+	__u8 code_bytes;
+	__u64 _pad;
+};
+_Static_assert(sizeof(struct fpl_region) == 64, "fpl_region is map ABI: one cache line");
+
+static inline __attribute__((__always_inline__)) __u64 fpl_region_ref(__u32 id, __u32 slot)
+{
+	return (__u64)id << 16 | slot;
+}
+
+/* Can walks use a region that says this of itself? Its numbers come from the target. */
+static inline __attribute__((__always_inline__)) int
+fpl_region_holds(const struct fpl_region *region)
+{
+	__u64 segments = (region->end - region->start) >> (region->segment_log2 & 63);
+
+	return region->kind == FPL_REGION_NMETHOD && region->start < region->end &&
+	       region->end - region->start <= 1ull << 32 &&
+	       region->segment_log2 >= FPL_SEGMENT_LOG2_MIN &&
+	       region->segment_log2 <= FPL_SEGMENT_LOG2_MAX && segments &&
+	       segments <= region->segmap_bytes && region->block_bytes < FPL_BLOB_BYTES &&
+	       region->name_off <= FPL_BLOB_BYTES - 8 &&
+	       region->frame_size_off <= FPL_BLOB_BYTES - 8 &&
+	       region->complete_off <= FPL_BLOB_BYTES - 8 &&
+	       region->code_off <= FPL_BLOB_BYTES - 8 &&
+	       (region->complete_bytes == 2 || region->complete_bytes == 4) &&
+	       (region->code_bytes == 4 || region->code_bytes == 8);
+}
+
+/*
+ * A raw frame in a region has this bit: what found its caller is the region's method. A raw frame
+ * of a walk is an address below 2^56.
+ */
+#define FPL_FRAME_JIT (FPL_FRAME_RAW | 4ull << 56)
+
+static inline __attribute__((__always_inline__)) int fpl_frame_is_jit(__u64 frame)
+{
+	return (frame & (FPL_FRAME_RAW | 0xfull << 56)) == FPL_FRAME_JIT;
+}

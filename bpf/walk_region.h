@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Frames of code that a run time keeps in a region (bpf/shared_region.h): HotSpot's data about the
+ * code around a pc says how large its frame is. The data is the target's: every number is checked,
+ * and the return address must hold up. All forms of code below are those that HotSpot's assemblers
+ * for x86-64 emit in JDK 11 to 25.
+ */
+#pragma once
+
+#include "bpf/arch_x86_64.h"
+#include "bpf/shared_region.h"
+#include "bpf/walk_fp.h"
+#include "bpf/walk_read.h"
+
+/* Results of walk_region(). */
+enum walk_region {
+	WALK_REGION_NOTHING, /* no method knows this code */
+	WALK_REGION_RULE,    /* walk->rule leads to the caller */
+	WALK_REGION_STEP,    /* the step to the caller was taken */
+};
+
+/* The first eight bytes of the names of blobs, as a number. */
+#define REGION_NMETHOD	   0x00646f6874656d6eull /* "nmethod" */
+#define REGION_NATIVE	   0x6e2065766974616eull /* "native nmethod" */
+#define REGION_INTERPRETER 0x6572707265746e49ull /* "Interpreter" */
+#define REGION_STUBS	   0x74756f5262757453ull /* "StubRoutines (1)" */
+
+/* Context of the search in the segment map. */
+struct region_search {
+	struct fpl_walk *walk;
+	struct env *env;
+	const struct fpl_region *region;
+};
+
+static long region_hop(__u32 idx, void *arg)
+{
+	struct region_search *search = arg;
+	struct fpl_walk *walk = search->walk;
+	__u64 at = walk->blob_segment;
+	__u8 hop = 0;
+
+	(void)idx;
+	if (at >= search->region->segmap_bytes ||
+	    env_read_code(search->env, &hop, 1, search->region->segmap + at) || hop == 0xff ||
+	    hop > at) {
+		walk->blob_segment = ~0ull;
+		return 1;
+	}
+	walk->blob_segment = at - hop;
+	walk->blob_found = !hop;
+	return !hop;
+}
+
+/* A number of @size bytes at @off of the blob: 2, 4 (both signed) or 8. */
+WALK_INLINE __u64 region_field(const struct fpl_walk *walk, __u32 off, __u32 size)
+{
+	__u32 word = off >> 3 & (FPL_BLOB_BYTES / 8 - 1), shift = (off & 7) * 8;
+	__u64 value = walk->blob[word] >> shift;
+
+	if (shift && word + 1 < FPL_BLOB_BYTES / 8)
+		value |= walk->blob[(word + 1) & (FPL_BLOB_BYTES / 8 - 1)] << (64 - shift);
+	if (size == 2)
+		return (__u64)(__s64)(__s16)value;
+	return size == 4 ? (__u64)(__s64)(__s32)value : value;
+}
+
+/* Copy the blob around @pc to walk->blob. Returns its address; 0: no blob is there. */
+WALK_INLINE __u64 region_blob(struct env *env, struct fpl_walk *walk,
+			      const struct fpl_region *region, __u64 pc)
+{
+	struct region_search search = { .walk = walk, .env = env, .region = region };
+	__u32 log2 = region->segment_log2 & 15u;
+	__u64 blob;
+
+	walk->blob_segment = (pc - region->start) >> log2;
+	walk->blob_found = 0;
+	env_loop(FPL_SEGMENT_HOPS, region_hop, &search);
+	if (!walk->blob_found)
+		return 0;
+	blob = region->start + (walk->blob_segment << log2) + region->block_bytes;
+	if (blob > pc || env_read_code(env, walk->blob, FPL_BLOB_BYTES, blob))
+		return 0;
+	return blob;
+}
+
+/* The rule: CFA = rsp + @cfa_off, and rbp is in the word at CFA - 16, or unchanged. */
+WALK_INLINE int region_rule(struct fpl_walk *walk, __u32 cfa_off, int saved)
+{
+	struct fpl_rule *rule = &walk->rule;
+
+	__builtin_memset(rule, 0, sizeof(*rule));
+	rule->cfa = FPL_CFA_REG;
+	rule->regs = ARCH_SP;
+	rule->cfa_off = (__s32)cfa_off;
+#pragma GCC unroll 6
+	for (__u32 i = 0; i < FPL_NR_SAVED; i++)
+		rule->saved[i] = FPL_SAVED_UNDEF;
+	/* HotSpot keeps the thread in r15 */
+	rule->saved[ARCH_SAVED_R15] = FPL_SAVED_SAME;
+	rule->saved[ARCH_SAVED_RBP] = saved ? -2 : FPL_SAVED_SAME;
+	return WALK_REGION_RULE;
+}
+
+/* The rule behind call_stub, which saves all registers for the C code that called it. */
+WALK_INLINE int region_call_stub(struct fpl_walk *walk)
+{
+	struct fpl_rule *rule = &walk->rule;
+
+	__builtin_memset(rule, 0, sizeof(*rule));
+	rule->cfa = FPL_CFA_REG;
+	rule->regs = ARCH_FP;
+	rule->cfa_off = 16;
+	rule->saved[ARCH_SAVED_RBP] = -2;
+	rule->saved[ARCH_SAVED_RBX] = -9;
+	rule->saved[ARCH_SAVED_R12] = -10;
+	rule->saved[ARCH_SAVED_R13] = -11;
+	rule->saved[ARCH_SAVED_R14] = -12;
+	rule->saved[ARCH_SAVED_R15] = -13;
+	return WALK_REGION_RULE;
+}
+
+/* Drop the first @bytes (1 to 7) of the code at and behind the pc. */
+WALK_INLINE void region_skip(struct leaf_code *code, __u32 bytes)
+{
+	code->at = code->at >> 8 * bytes | code->then << (64 - 8 * bytes);
+	code->then >>= 8 * bytes;
+}
+
+enum { REGION_IS_WHOLE = -1 };
+
+/* How many words, 0 or 1, lie below the return address if only the end of an epilogue is left:
+ * `pop rbp`, a poll for safepoints, `ret`. REGION_IS_WHOLE: the frame is there. */
+WALK_INLINE int region_epilogue(struct leaf_code code)
+{
+	int pops = (code.at & 0xff) == 0x5d;
+
+	if (pops)
+		region_skip(&code, 1);
+	if ((code.at & 0xffffff) == 0xa73b49) /* cmp rsp, [r15 + d32] */
+		region_skip(&code, 7);
+	else if ((code.at & 0xffffff) == 0x673b49) /* cmp rsp, [r15 + d8] */
+		region_skip(&code, 4);
+	else if ((code.at & 0xffffff) == 0x978b4d) /* mov r10, [r15 + d32] */
+		region_skip(&code, 7);
+	if ((code.at & 0xffff) == 0x870f) /* ja */
+		region_skip(&code, 6);
+	else if ((code.at & 0xffffff) == 0x028541) /* test [r10], eax */
+		region_skip(&code, 3);
+	else if ((code.at & 0xffff) == 0x0585) /* test [rip + d32], eax */
+		region_skip(&code, 6);
+	return (code.at & 0xff) == 0xc3 ? pops : REGION_IS_WHOLE;
+}
+
+/* A prologue has made a part of a frame of @bytes, as the instruction before the pc says. */
+WALK_INLINE int region_prologue(struct fpl_walk *walk, const struct leaf_code *code, __u32 bytes)
+{
+	__u64 at = code->at & 0xffffff;
+	/* sub rsp, i8; sub rsp, i32; cmp [r15 + d8], i32: the barrier behind both */
+	int made = (code->before >> 32 & 0xffffff) == 0xec8348 ||
+		   (code->before >> 8 & 0xffffff) == 0xec8148 ||
+		   (code->before & 0xffffff) == 0x7f8141;
+
+	if (made) /* mov [rsp + n], rbp is still to come where nothing was pushed */
+		return region_rule(walk, bytes, at != 0x6c8948 && at != 0xac8948);
+	/* mov rbp, rsp, in both encodings */
+	if (code->before >> 40 == 0xec8b48 || code->before >> 40 == 0xe58948)
+		return region_rule(walk, 16, 1);
+	if (code->before >> 56 == 0x55 &&
+	    (at == 0xec8348 || at == 0xec8148 || at == 0xec8b48 || at == 0xe58948))
+		return region_rule(walk, 16, 1);
+	return region_rule(walk, 8, 0);
+}
+
+/* Can @ra be where code in a region was called from? The interpreter pushes addresses in a region
+ * that follow no call. */
+WALK_INLINE int region_is_ra(struct walker *walker, __u64 ra)
+{
+	struct fpl_walk *walk = walker->walk;
+
+	return walk_is_user(ra) && walk_mapping(walker, ra - 1) &&
+	       ((walk_is_made(walk, ra - 1) && walk->last.bias) ||
+		walk_is_ra(walker, ra) != WALK_RA_NO);
+}
+
+/* Words that the inline code of an intrinsic, as of String.compareTo, may have pushed. */
+#define REGION_PUSHED_MAX 2u
+
+/* Bytes from rsp to the CFA of interrupted code with a frame of @bytes. What such code has pushed
+ * nothing says, but no other word near the return address can be one. */
+WALK_INLINE __u32 region_pushed(struct walker *walker, __u32 bytes)
+{
+	struct fpl_walk *walk = walker->walk;
+	__u64 at = walk->reg[ARCH_SP] + bytes - 8, ra;
+
+	for (__u32 i = 0; i <= REGION_PUSHED_MAX; i++) {
+		if (!walk_read(walker, at + 8 * i, &ra) && region_is_ra(walker, ra))
+			return bytes + 8 * i;
+	}
+	return bytes;
+}
+
+/* Compiled Java code, or a stub with a frame of @bytes. */
+WALK_INLINE int region_compiled(struct env *env, struct fpl_walk *walk,
+				const struct fpl_region *region, __u64 blob, __u32 bytes)
+{
+	__u64 begin = region_field(walk, region->code_off, region->code_bytes);
+	__s64 complete = (__s64)region_field(walk, region->complete_off, region->complete_bytes);
+	struct walker walker = { .walk = walk, .env = env };
+	struct leaf_code code;
+	int pops;
+
+	if (!walk->exact)
+		return region_rule(walk, bytes, 1);
+	if (region->code_bytes == 4)
+		begin += blob;
+	if (walk_code(env, walk, walk->pc, &code))
+		return WALK_REGION_NOTHING;
+	if (complete > 0 && walk->pc - begin < (__u64)complete)
+		return region_prologue(walk, &code, bytes);
+	pops = region_epilogue(code);
+	if (pops == REGION_IS_WHOLE)
+		return region_rule(walk, region_pushed(&walker, bytes), 1);
+	return region_rule(walk, pops ? 16 : 8, pops);
+}
+
+/* A frame of the interpreter: rbp leads to the caller's, below it is the caller's rsp. */
+WALK_INLINE int region_interpreted(struct env *env, struct fpl_walk *walk)
+{
+	struct walker walker = { .walk = walk, .env = env };
+	__u64 fp = walk->reg[ARCH_FP], caller_fp, ra, sp;
+
+	if (!(walk->known & WALK_BIT(ARCH_FP)) || (fp & 7) || fp < walk->reg[ARCH_SP] ||
+	    walk_read(&walker, fp - 8, &sp) || walk_read(&walker, fp, &caller_fp) ||
+	    walk_read(&walker, fp + 8, &ra))
+		return WALK_REGION_NOTHING;
+	if ((sp & 7) || sp < fp + 16 || sp - fp > 8ull * FPL_METHOD_FRAME_MAX)
+		return WALK_REGION_NOTHING;
+	walk->reg[ARCH_SP] = sp;
+	walk->reg[ARCH_FP] = caller_fp;
+	walk->known &= WALK_BIT(ARCH_SP) | WALK_BIT(ARCH_FP) | WALK_BIT(ARCH_R15);
+	walk_to(walk, ra, 0, walk->by_row);
+	return WALK_REGION_STEP;
+}
+
+/* A method for the code at @pc, a lookup_pc in the mapping found last. Returns enum walk_region. */
+WALK_INLINE int walk_by_region(struct env *env, struct fpl_walk *walk, __u64 pc)
+{
+	__u64 ref = walk->last.bias, blob, name = 0;
+	const struct fpl_region *region = env_region(env, (__u32)ref & (FPL_REGIONS_MAX - 1));
+	__s64 words;
+
+	if (!region || !ref || region->id != ref >> 16 || region->kind != FPL_REGION_NMETHOD ||
+	    pc - region->start >= region->end - region->start || !(walk->known & WALK_BIT(ARCH_SP)))
+		return WALK_REGION_NOTHING;
+	if (!walk->exact && walk->pc == region->call_stub_ra)
+		return region_call_stub(walk);
+	blob = region_blob(env, walk, region, pc);
+	if (!blob || env_read_code(env, &name, 8, region_field(walk, region->name_off, 8)))
+		return WALK_REGION_NOTHING;
+	words = (__s64)region_field(walk, region->frame_size_off, 4);
+	if (name == REGION_INTERPRETER)
+		return region_interpreted(env, walk);
+	if (name == REGION_STUBS)
+		return WALK_REGION_NOTHING;
+	if (words > 0 && words <= FPL_METHOD_FRAME_MAX)
+		return region_compiled(env, walk, region, blob, 8 * (__u32)words);
+	/* table stubs and adapters have no frame, and call nothing */
+	return !words && walk->exact ? region_rule(walk, 8, 0) : WALK_REGION_NOTHING;
+}
+WALK_ONCE(walk_region, walk_by_region, WALK_REGION_NOTHING)

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * HotSpot: where it keeps the code that it makes, by what method the frames of that code are found,
+ * and what the code is called. All of it comes from the types that libjvm describes
+ * (hotspot_types.h), offsets and widths included, so there is no table of versions.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "bpf/shared_region.h"
+#include "jit/memory.h"
+#include "symbolize/code_table.h"
+
+#define HOTSPOT_HEAPS_MAX 4u
+#define HOTSPOT_BLOBS_MAX (1u << 18) /* of all heaps, whose names are read */
+
+/* Offsets that names need, in bytes. */
+struct hotspot_names_layout {
+	uint32_t compile_id, method; /* in an nmethod */
+	uint32_t blob_size;	     /* s32, in a blob */
+	uint32_t block_length;	     /* u64, in a block: segments */
+	uint32_t block_used;	     /* u8 */
+	uint32_t const_method;	     /* in a Method */
+	uint32_t constants, name;    /* in a ConstMethod; name: u16 */
+	uint32_t pool_size;	     /* of a ConstantPool, behind which its entries are */
+	uint32_t holder;	     /* in a ConstantPool */
+	uint32_t class_name;	     /* in a Klass */
+	uint32_t text_length, text;  /* in a Symbol; length: u16 */
+};
+
+/* Flat: it crosses the socket of a worker. */
+struct hotspot {
+	char version[64]; /* "17.0.2+8"; "": not known */
+	uint32_t nr_heaps;
+	uint32_t has_names;			    /* layout holds */
+	struct fpl_region heaps[HOTSPOT_HEAPS_MAX]; /* [nr_heaps], without ids */
+	struct hotspot_names_layout layout;
+};
+
+/*
+ * Describe the JVM of the libjvm that is loaded at @base. Errors: -ENOENT it is no JVM, or one that
+ * does not describe itself; -EAGAIN it has not begun yet; -ENOTSUP a type differs from those that
+ * methods are known for: @err names it; -EFAULT its memory could not be read. Cost: some ms, half
+ * a MiB of the process's memory read.
+ */
+FPL_MUST_CHECK int hotspot_describe(struct jit_memory *memory, uint64_t base, struct hotspot *ret,
+				    struct fpl_err *err);
+
+/* Can what a worker says of a JVM be used? */
+bool hotspot_check(const struct hotspot *hotspot);
+
+/*
+ * Add all code that is there now to @ret: methods as "class.method", stubs by their own names.
+ * Code that makes no sense is left out. Errors: those of code_table_add(). Cost: a read of each
+ * blob's header and 7 of each method.
+ */
+FPL_MUST_CHECK int hotspot_names(struct jit_memory *memory, const struct hotspot *hotspot,
+				 struct code_table *ret);

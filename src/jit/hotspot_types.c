@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "jit/hotspot_types.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+#define PHDRS_MAX   64u
+#define DYNAMIC_MAX 512u
+#define CHAIN_MAX   256u   /* symbols of one bucket */
+#define ENTRIES_MAX 16384u /* of one table; JDK 25 has some 1,300 */
+#define STRIDE_MAX  256u
+
+/* The tables of dynamic symbols, where they are loaded. */
+struct symbols {
+	struct jit_memory *memory;
+	uint64_t base, symtab, strtab, hash;
+};
+
+/* The loader of glibc has made it an address, other loaders have not. */
+static uint64_t place(const struct symbols *symbols, uint64_t value)
+{
+	return value < symbols->base ? symbols->base + value : value;
+}
+
+static int read_dynamic(struct symbols *symbols, uint64_t addr)
+{
+	for (size_t i = 0; i < DYNAMIC_MAX; i++) {
+		Elf64_Dyn entry;
+
+		if (!jit_read(symbols->memory, addr + i * sizeof(entry), &entry, sizeof(entry)))
+			return -EFAULT;
+		if (entry.d_tag == DT_NULL)
+			break;
+		if (entry.d_tag == DT_SYMTAB)
+			symbols->symtab = place(symbols, entry.d_un.d_ptr);
+		else if (entry.d_tag == DT_STRTAB)
+			symbols->strtab = place(symbols, entry.d_un.d_ptr);
+		else if (entry.d_tag == DT_GNU_HASH)
+			symbols->hash = place(symbols, entry.d_un.d_ptr);
+	}
+	return symbols->symtab && symbols->strtab && symbols->hash ? 0 : -ENOENT;
+}
+
+static int symbols_open(struct jit_memory *memory, uint64_t base, struct symbols *ret)
+{
+	Elf64_Ehdr head;
+	Elf64_Phdr phdr;
+
+	*ret = (struct symbols){ .memory = memory, .base = base };
+	if (!jit_read(memory, base, &head, sizeof(head)))
+		return -EFAULT;
+	if (memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_phentsize != sizeof(phdr) ||
+	    head.e_phnum > PHDRS_MAX)
+		return -ENOENT;
+	for (size_t i = 0; i < head.e_phnum; i++) {
+		if (!jit_read(memory, base + head.e_phoff + i * sizeof(phdr), &phdr, sizeof(phdr)))
+			return -EFAULT;
+		if (phdr.p_type == PT_DYNAMIC)
+			return read_dynamic(ret, base + phdr.p_vaddr);
+	}
+	return -ENOENT;
+}
+
+static uint32_t gnu_hash(const char *name)
+{
+	uint32_t hash = 5381;
+
+	for (; *name; name++)
+		hash = hash * 33 + (uint8_t)*name;
+	return hash;
+}
+
+/* The symbol of number @idx, if it has @name. */
+static bool is_symbol(const struct symbols *symbols, uint32_t idx, const char *name, uint64_t *ret)
+{
+	char text[JIT_TEXT_MAX];
+	Elf64_Sym sym;
+
+	if (!jit_read(symbols->memory, symbols->symtab + idx * sizeof(sym), &sym, sizeof(sym)) ||
+	    sym.st_shndx == SHN_UNDEF ||
+	    !jit_read_text(symbols->memory, symbols->strtab + sym.st_name, text) ||
+	    strcmp(text, name) != 0)
+		return false;
+	*ret = symbols->base + sym.st_value;
+	return true;
+}
+
+static bool find_symbol(const struct symbols *symbols, const char *name, uint64_t *ret)
+{
+	struct {
+		uint32_t nr_buckets, first, nr_words, shift;
+	} head;
+	uint32_t hash = gnu_hash(name), idx, word;
+	uint64_t buckets, chain;
+
+	if (!jit_read(symbols->memory, symbols->hash, &head, sizeof(head)) || !head.nr_buckets)
+		return false;
+	buckets = symbols->hash + sizeof(head) + 8ull * head.nr_words;
+	chain = buckets + 4ull * head.nr_buckets;
+	if (!jit_read(symbols->memory, buckets + 4ull * (hash % head.nr_buckets), &idx, 4) ||
+	    idx < head.first)
+		return false;
+	for (size_t i = 0; i < CHAIN_MAX; i++, idx++) {
+		if (!jit_read(symbols->memory, chain + 4ull * (idx - head.first), &word, 4))
+			return false;
+		if ((word | 1) == (hash | 1) && is_symbol(symbols, idx, name, ret))
+			return true;
+		if (word & 1)
+			return false;
+	}
+	return false;
+}
+
+/* The number in the variable @name. */
+static bool find_number(const struct symbols *symbols, const char *name, uint64_t *ret)
+{
+	uint64_t addr;
+
+	return find_symbol(symbols, name, &addr) && jit_read_uint(symbols->memory, addr, 8, ret);
+}
+
+/* A table: where it begins, bytes of an entry, and where its parts are in one. */
+struct layout {
+	uint64_t first, stride, type_name, field_name, content, is_static, off, address, size;
+};
+
+static bool read_layout(const struct symbols *symbols, struct layout *structs, struct layout *types)
+{
+	const struct {
+		const char *name;
+		uint64_t *ret;
+	} all[] = {
+		{ "gHotSpotVMStructs", &structs->first },
+		{ "gHotSpotVMStructEntryArrayStride", &structs->stride },
+		{ "gHotSpotVMStructEntryTypeNameOffset", &structs->type_name },
+		{ "gHotSpotVMStructEntryFieldNameOffset", &structs->field_name },
+		{ "gHotSpotVMStructEntryTypeStringOffset", &structs->content },
+		{ "gHotSpotVMStructEntryIsStaticOffset", &structs->is_static },
+		{ "gHotSpotVMStructEntryOffsetOffset", &structs->off },
+		{ "gHotSpotVMStructEntryAddressOffset", &structs->address },
+		{ "gHotSpotVMTypes", &types->first },
+		{ "gHotSpotVMTypeEntryArrayStride", &types->stride },
+		{ "gHotSpotVMTypeEntryTypeNameOffset", &types->type_name },
+		{ "gHotSpotVMTypeEntrySizeOffset", &types->size },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		if (!find_number(symbols, all[i].name, all[i].ret))
+			return false;
+	return true;
+}
+
+/* The text that the word at @addr points to; false: it points nowhere. */
+static bool read_named(struct jit_memory *memory, uint64_t addr, char ret[JIT_TEXT_MAX])
+{
+	uint64_t text;
+
+	return jit_read_uint(memory, addr, 8, &text) && text && jit_read_text(memory, text, ret);
+}
+
+/* Takes what the entry at @addr says of @field, which is its. */
+static bool take_field(struct jit_memory *memory, const struct layout *layout, uint64_t addr,
+		       struct hotspot_field *field)
+{
+	char content[JIT_TEXT_MAX] = "";
+	uint64_t is_static, off;
+
+	if (!jit_read_uint(memory, addr + layout->is_static, 4, &is_static))
+		return false;
+	if (!jit_read_uint(memory, addr + (is_static ? layout->address : layout->off), 8, &off))
+		return false;
+	(void)!read_named(memory, addr + layout->content, content);
+	field->is_found = true;
+	field->is_static = is_static;
+	field->off = off;
+	memcpy(field->content, content, sizeof(field->content) - 1);
+	field->content[sizeof(field->content) - 1] = '\0';
+	return true;
+}
+
+static int read_fields(struct jit_memory *memory, const struct layout *layout,
+		       struct hotspot_field *fields, size_t nr)
+{
+	char type[JIT_TEXT_MAX], name[JIT_TEXT_MAX];
+
+	for (size_t i = 0; i < ENTRIES_MAX; i++) {
+		uint64_t addr = layout->first + i * layout->stride;
+
+		if (!read_named(memory, addr + layout->type_name, type))
+			return i ? 0 : -EFAULT;
+		for (size_t k = 0; k < nr; k++) {
+			if (fields[k].is_found || strcmp(fields[k].type, type) != 0)
+				continue;
+			if (!read_named(memory, addr + layout->field_name, name))
+				return -EFAULT;
+			if (!strcmp(fields[k].name, name) &&
+			    !take_field(memory, layout, addr, &fields[k]))
+				return -EFAULT;
+		}
+	}
+	return -EFAULT; /* it has no end */
+}
+
+static int read_types(struct jit_memory *memory, const struct layout *layout,
+		      struct hotspot_type *types, size_t nr)
+{
+	char name[JIT_TEXT_MAX];
+
+	for (size_t i = 0; i < ENTRIES_MAX; i++) {
+		uint64_t addr = layout->first + i * layout->stride;
+
+		if (!read_named(memory, addr + layout->type_name, name))
+			return i ? 0 : -EFAULT;
+		for (size_t k = 0; k < nr; k++) {
+			if (types[k].is_found || strcmp(types[k].name, name) != 0)
+				continue;
+			types[k].is_found =
+				jit_read_uint(memory, addr + layout->size, 8, &types[k].size);
+		}
+	}
+	return -EFAULT;
+}
+
+static bool holds(const struct layout *layout)
+{
+	return layout->first && layout->stride >= 8 && layout->stride <= STRIDE_MAX &&
+	       layout->type_name < STRIDE_MAX && layout->field_name < STRIDE_MAX &&
+	       layout->content < STRIDE_MAX && layout->is_static < STRIDE_MAX &&
+	       layout->off < STRIDE_MAX && layout->address < STRIDE_MAX &&
+	       layout->size < STRIDE_MAX;
+}
+
+int hotspot_types_read(struct jit_memory *memory, uint64_t base, struct hotspot_field *fields,
+		       size_t nr_fields, struct hotspot_type *types, size_t nr_types)
+{
+	struct layout structs = { 0 }, sizes = { 0 };
+	struct symbols symbols;
+	int code = symbols_open(memory, base, &symbols);
+
+	if (code)
+		return code;
+	if (!read_layout(&symbols, &structs, &sizes))
+		return -ENOENT;
+	if (!holds(&structs) || !holds(&sizes))
+		return -EFAULT;
+	code = read_fields(memory, &structs, fields, nr_fields);
+	return code ? code : read_types(memory, &sizes, types, nr_types);
+}

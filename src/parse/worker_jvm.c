@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "jit/hotspot.h"
+#include "parse/job.h"
+
+static int read_memory(void *ctx, uint64_t addr, void *dst, size_t size)
+{
+	const struct job *job = ctx;
+
+	if (addr > INT64_MAX - size)
+		return -1;
+	return pread(job->fd, dst, size, (off_t)addr) == (ssize_t)size ? 0 : -1;
+}
+
+static void destroy(struct jit_memory **memory)
+{
+	jit_memory_destroy(*memory);
+}
+
+static int describe(struct job *job, struct jit_memory **memory, struct hotspot *ret,
+		    struct fpl_err *err)
+{
+	struct fpl_err why = { 0 };
+	int code;
+
+	if (job->request.nr_vaddrs != 1)
+		return fpl_fail(err, -EINVAL, "%s: %s", job->name, strerror(EINVAL));
+	if (jit_memory_create(read_memory, job, memory))
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", job->name);
+	code = hotspot_describe(*memory, job->vaddrs[0], ret, &why);
+	return code ? fpl_fail(err, code, "%s: %s", job->name, why.msg) : 0;
+}
+
+int job_jvm(struct job *job)
+{
+	CLEANUP(destroy) struct jit_memory *memory = NULL;
+	struct hotspot hotspot = { .nr_heaps = 0 };
+	struct fpl_err err = { 0 };
+	int code = describe(job, &memory, &hotspot, &err);
+	int rc = job_answer(job, code, &err);
+
+	return rc || code ? rc : job_send(job, &hotspot, sizeof(hotspot));
+}
+
+int job_jvm_code(const struct job *job, struct code_table *table, struct code_file_result *result,
+		 struct fpl_err *err)
+{
+	CLEANUP(destroy) struct jit_memory *memory = NULL;
+	struct job own = *job;
+	struct hotspot hotspot;
+	int code = describe(&own, &memory, &hotspot, err);
+
+	*result = (struct code_file_result){ 0 };
+	if (code)
+		return code;
+	code = hotspot_names(memory, &hotspot, table);
+	result->nr_entries = table->nr;
+	/* what has no room any more stays addresses, as for any table of code */
+	if (code == -ENOSPC) {
+		result->end = CODE_FILE_NO_ROOM;
+		code = 0;
+	}
+	return code ? fpl_fail(err, code, "%s: %s", job->name, strerror(-code)) : 0;
+}

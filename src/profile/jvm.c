@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "profile/jvm.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "parse/client.h"
+#include "proc/proc_files.h"
+#include "profile/catalog.h"
+#include "profile/object.h"
+
+uint64_t jvm_base(const struct catalog *catalog, const struct mapset *set)
+{
+	for (uint32_t i = 0; i < set->nr; i++) {
+		const struct object *object = catalog_at(catalog, set->mappings[i].object);
+		const char *slash = object ? strrchr(object->path, '/') : NULL;
+
+		if (slash && !strcmp(slash, "/libjvm.so"))
+			return set->mappings[i].bias;
+	}
+	return 0;
+}
+
+int jvm_open_memory(uint32_t pid)
+{
+	return proc_file_open((pid_t)pid, "mem", O_RDONLY);
+}
+
+static int memory_file(uint32_t pid, int fd, char path[32], struct client_file *ret,
+		       struct fpl_err *err)
+{
+	int code;
+
+	snprintf(path, 32, "pid %u: memory", pid);
+	code = client_file_init(ret, fd, path);
+	return code ? fpl_fail(err, code, "%s: %s", path, strerror(-code)) : 0;
+}
+
+int jvm_describe(struct parse_client *client, uint32_t pid, uint64_t base, struct hotspot *ret,
+		 struct fpl_err *err)
+{
+	AUTO_FD int fd = jvm_open_memory(pid);
+	struct client_file file;
+	char path[32];
+	int code;
+
+	if (fd < 0)
+		return fpl_fail(err, fd, "pid %u: memory: %s", pid, strerror(-fd));
+	code = memory_file(pid, fd, path, &file, err);
+	if (!code)
+		code = client_jvm(client, &file, base, ret, err);
+	return code == -EOWNERDEAD ? -EFAULT : code;
+}
+
+int jvm_code(struct parse_client *client, uint32_t pid, int fd, uint64_t base,
+	     struct code_table *ret, struct fpl_err *err)
+{
+	struct code_file_result result;
+	struct client_file file;
+	char path[32];
+	int code = memory_file(pid, fd, path, &file, err);
+
+	return code ? code : client_jvm_code(client, &file, base, ret, &result, err);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "profile/regions.h"
+
+#include <errno.h>
+
+void regions_init(struct regions *regions, struct fpl_region *entries)
+{
+	*regions = (struct regions){ .entries = entries };
+}
+
+int regions_add(struct regions *regions, const struct fpl_region *region, uint64_t *ret)
+{
+	uint32_t slot = regions->last;
+
+	if (!fpl_region_holds(region))
+		return -EINVAL;
+	for (uint32_t i = 1; i < FPL_REGIONS_MAX; i++) {
+		slot = slot % (FPL_REGIONS_MAX - 1) + 1;
+		if (!regions->entries[slot].id)
+			break;
+	}
+	if (!slot || regions->entries[slot].id || regions->id == UINT32_MAX) {
+		regions->nr_refused++;
+		return -ENOSPC;
+	}
+
+	struct fpl_region entry = *region;
+	uint32_t id = ++regions->id;
+
+	entry.id = 0;
+	regions->entries[slot] = entry;
+	/* a walk that sees the id sees the rest */
+	__atomic_store_n(&regions->entries[slot].id, id, __ATOMIC_RELEASE);
+	regions->last = slot;
+	*ret = fpl_region_ref(id, slot);
+	return 0;
+}
+
+void regions_remove(struct regions *regions, uint64_t ref)
+{
+	uint32_t slot = (uint32_t)ref & (FPL_REGIONS_MAX - 1);
+
+	if (!slot || regions->entries[slot].id != ref >> 16)
+		return;
+	__atomic_store_n(&regions->entries[slot].id, 0, __ATOMIC_RELEASE);
+}

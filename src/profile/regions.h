@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The map `regions`: memory in which run times keep code, and the method of its frames. A region is
+ * written before a mapset that refers to it is published, and taken away with its program image. A
+ * slot is used again only after all others were, and with another id, so that a mapset which still
+ * refers to it finds nothing.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "bpf/shared_region.h"
+
+struct regions {
+	struct fpl_region *entries; /* borrowed [FPL_REGIONS_MAX]: the map, mapped */
+	uint32_t last;		    /* the slot that was taken last; 0 is never used */
+	uint32_t id;		    /* the id that was given last */
+	uint64_t nr_refused;	    /* for want of a slot */
+};
+
+void regions_init(struct regions *regions, struct fpl_region *entries);
+
+/* Take @region in. *ret: its reference. Errors: -EINVAL it does not hold; -ENOSPC no
+ * slot is free. Cost: O(slots) where most are taken. */
+FPL_MUST_CHECK int regions_add(struct regions *regions, const struct fpl_region *region,
+			       uint64_t *ret);
+
+/* The region with reference @ref is gone. */
+void regions_remove(struct regions *regions, uint64_t ref);

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "profile/run_time.h"
+
+#include <errno.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "profile/jvm.h"
+
+_Static_assert(PROCESS_REGIONS_MAX >= HOTSPOT_HEAPS_MAX, "a process has room for all code heaps");
+
+/* A JVM that begins is asked again after this, and each time after twice as long. */
+#define PAUSE_MIN_NS (4 * NS_PER_MS)
+#define PAUSE_MAX_NS NS_PER_S
+
+void run_time_ask(const struct run_times *times, struct process *process)
+{
+	uint64_t now = 0, base;
+
+	if (!times->regions || !times->lookups || process->jvm != PROCESS_JVM_UNKNOWN)
+		return;
+	if (process->next_jvm_ns) {
+		now = clock_monotonic_ns();
+		if (now < process->next_jvm_ns)
+			return;
+	}
+	base = jvm_base(times->catalog, process->mapset);
+	if (!base)
+		return;
+	if (!lookups_jvm(times->lookups, process->pid, process->gen, base, process_owner(process)))
+		process->jvm = PROCESS_JVM_ASKED;
+}
+
+static void take_heaps(const struct run_times *times, struct process *process,
+		       const struct hotspot *hotspot)
+{
+	for (uint32_t i = 0; i < hotspot->nr_heaps; i++) {
+		const struct fpl_region *heap = &hotspot->heaps[i];
+		uint64_t ref;
+
+		if (regions_add(times->regions, heap, &ref)) {
+			fpl_log(FPL_LOG_WARN,
+				"pid %u: no room for its code made at run time: its stacks end "
+				"there",
+				process->pid);
+			return;
+		}
+		process->regions[process->nr_regions++] = (struct process_region){
+			.start = heap->start, .end = heap->end, .ref = ref
+		};
+	}
+	fpl_log(FPL_LOG_DEBUG, "pid %u: HotSpot %s: %u code heaps", process->pid, hotspot->version,
+		hotspot->nr_heaps);
+}
+
+static void try_again_later(struct process *process)
+{
+	uint64_t pause = process->jvm_pause_ns ? 2 * process->jvm_pause_ns : PAUSE_MIN_NS;
+
+	process->jvm = PROCESS_JVM_UNKNOWN;
+	process->jvm_pause_ns = pause < PAUSE_MAX_NS ? pause : PAUSE_MAX_NS;
+	process->next_jvm_ns = clock_monotonic_ns() + process->jvm_pause_ns;
+}
+
+void run_time_take(const struct run_times *times, struct process *process,
+		   const struct lookup *lookup)
+{
+	if (!process || process->jvm != PROCESS_JVM_ASKED ||
+	    (lookup->jvm.gen && process->gen != lookup->jvm.gen))
+		return;
+	if (lookup->jvm.code == -EAGAIN || lookup->jvm.code == -EFAULT ||
+	    lookup->jvm.code == -ENOENT) {
+		/* what is being loaded reads like nothing at first */
+		fpl_log(FPL_LOG_DEBUG, "%s", lookup->jvm.err.msg);
+		try_again_later(process);
+		return;
+	}
+	if (lookup->jvm.code) {
+		fpl_log(FPL_LOG_WARN, "%s: Java stacks are walked by frame pointers",
+			lookup->jvm.err.msg);
+		process->jvm = PROCESS_JVM_REFUSED;
+		return;
+	}
+	process->jvm = PROCESS_JVM_KNOWN;
+	process->jvm_base = lookup->jvm.base;
+	take_heaps(times, process, lookup->jvm.found);
+	process_place_regions(process);
+}
+
+void run_time_forget(const struct run_times *times, struct process *process)
+{
+	for (uint32_t i = 0; times->regions && i < process->nr_regions; i++)
+		regions_remove(times->regions, process->regions[i].ref);
+	process->nr_regions = 0;
+}

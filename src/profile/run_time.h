@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Processes that make code at run time: their run time is asked where that code is, and how its
+ * frames are found. */
+#pragma once
+
+#include "proc/process.h"
+#include "profile/lookups.h"
+#include "profile/regions.h"
+
+struct catalog;
+
+/* All pointers are borrowed. */
+struct run_times {
+	const struct catalog *catalog;
+	struct lookups *lookups; /* NULL: no process is asked */
+	struct regions *regions; /* NULL: code made at run time has no methods */
+};
+
+/*
+ * Ask what the JVM in @process says of itself, if one is there that was not asked, or had not begun
+ * and may be asked again. Cost: O(mappings) for one of those.
+ */
+void run_time_ask(const struct run_times *times, struct process *process);
+
+/* The answer, if the image of @process that was asked still runs. @process: NULL is allowed. */
+void run_time_take(const struct run_times *times, struct process *process,
+		   const struct lookup *lookup);
+
+/* The image of @process is gone, and its regions with it. */
+void run_time_forget(const struct run_times *times, struct process *process);

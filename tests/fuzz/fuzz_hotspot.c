@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The memory of a JVM with hostile words in it: triples of an address in it, a size and a value.
+ * Judged: what is described holds, what is named lies in a heap, and both end.
+ */
+#include <stdlib.h>
+
+#include "tests/support/jvm_memory.h"
+#include "tests/support/require.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void overwrite(struct jvm_memory *jvm, const uint8_t *data, size_t size)
+{
+	for (; size >= 12; data += 12, size -= 12) {
+		static const uint8_t sizes[] = { 1, 2, 4, 8 };
+		uint32_t off, bytes = sizes[data[3] % 4];
+		uint64_t value;
+
+		memcpy(&off, data, sizeof(off));
+		memcpy(&value, data + 4, sizeof(value));
+		off &= 0xffffff;
+		/* numbers that lead into the memory are worth more than those that do not */
+		if (data[3] & 128)
+			value = JVM_BASE + value % sizeof(jvm->bytes);
+		jvm_put(jvm, JVM_BASE + off % (sizeof(jvm->bytes) - 8), value, bytes);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct jvm_memory *jvm = calloc(1, sizeof(*jvm));
+	struct jit_memory *memory = NULL;
+	struct code_table table;
+	struct hotspot hotspot;
+	struct fpl_err err = { 0 };
+
+	REQUIRE(jvm && !jit_memory_create(jvm_read, jvm, &memory));
+	jvm_make(jvm, size && (data[0] & 1));
+	if (size)
+		overwrite(jvm, data + 1, size - 1);
+	code_table_init(&table, 1 << 20);
+	if (!hotspot_describe(memory, JVM_BASE, &hotspot, &err)) {
+		REQUIRE(hotspot_check(&hotspot));
+		(void)!hotspot_names(memory, &hotspot, &table);
+		if (!code_table_arrange(&table))
+			REQUIRE(code_table_check(&table));
+	}
+	code_table_fini(&table);
+	jit_memory_destroy(memory);
+	free(jvm);
+	return 0;
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* HotSpot describes itself: from memory of a JVM that is whole, and that lies. */
+#include "cmocka_all.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "tests/support/jvm_memory.h"
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+#define HEAP	      (JVM_DATA + 0x100)
+
+struct world {
+	struct jvm_memory jvm;
+	struct jit_memory *memory;
+	struct hotspot hotspot;
+	struct code_table table;
+	struct fpl_err err;
+};
+
+static int setup(void **state)
+{
+	struct world *w = calloc(1, sizeof(*w));
+
+	assert_non_null(w);
+	assert_int_equal(jit_memory_create(jvm_read, &w->jvm, &w->memory), 0);
+	code_table_init(&w->table, 1 << 20);
+	*state = w;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct world *w = *state;
+
+	code_table_fini(&w->table);
+	jit_memory_destroy(w->memory);
+	free(w);
+	return 0;
+}
+
+static int describe(struct world *w)
+{
+	jit_memory_destroy(w->memory);
+	assert_int_equal(jit_memory_create(jvm_read, &w->jvm, &w->memory), 0);
+	return hotspot_describe(w->memory, JVM_BASE, &w->hotspot, &w->err);
+}
+
+static const char *name_at(struct world *w, uint64_t addr)
+{
+	struct code_match match;
+
+	return code_table_find(&w->table, addr, 0, &match) ? match.name : "";
+}
+
+static void check_all(struct world *w, bool is_new)
+{
+	const struct fpl_region *heap = &w->hotspot.heaps[0];
+
+	jvm_make(&w->jvm, is_new);
+	assert_int_equal(describe(w), 0);
+	assert_string_equal(w->hotspot.version, "17.0.2+8");
+	assert_int_equal(w->hotspot.nr_heaps, 1);
+	assert_int_equal(heap->start, JVM_HEAP);
+	assert_int_equal(heap->end, JVM_HEAP_END);
+	assert_int_equal(heap->segmap, JVM_SEGMAP);
+	assert_int_equal(heap->call_stub_ra, JVM_STUB_RA);
+	assert_int_equal(heap->segment_log2, 7);
+	assert_int_equal(heap->complete_bytes, is_new ? 2 : 4);
+	assert_int_equal(heap->code_bytes, is_new ? 4 : 8);
+	assert_true(hotspot_check(&w->hotspot));
+	assert_int_equal(hotspot_names(w->memory, &w->hotspot, &w->table), 0);
+	assert_int_equal(code_table_arrange(&w->table), 0);
+	assert_int_equal(w->table.nr, 3);
+	assert_string_equal(name_at(w, JVM_NMETHOD + 0x80), "java.lang.String.length");
+	assert_string_equal(name_at(w, JVM_HEAP + 0x100), "Interpreter");
+	assert_string_equal(name_at(w, JVM_HEAP + 0x1000), "StubRoutines (1)");
+	assert_string_equal(name_at(w, JVM_NMETHOD + 0x7f), "");
+}
+
+static void a_jvm_of_17_is_described_and_its_code_named(void **state)
+{
+	check_all(*state, false);
+}
+
+static void widths_come_from_the_types(void **state)
+{
+	check_all(*state, true);
+}
+
+static void what_is_not_as_it_must_be_is_refused(void **state)
+{
+	static const struct {
+		const char *what;
+		uint64_t addr, value;
+		uint8_t size;
+		int code;
+		const char *says;
+	} cases[] = {
+		{ "no ELF file", JVM_BASE, 0, 4, -ENOENT, "describes itself" },
+		{ "no dynamic symbols", JVM_DYNAMIC, DT_NULL, 8, -ENOENT, "describes itself" },
+		{ "symbols that cannot be read", JVM_DYNAMIC + 8, JVM_END, 8, -ENOENT,
+		  "describes itself" },
+		{ "no buckets", JVM_HASH, 0, 4, -ENOENT, "describes itself" },
+		{ "2^31 buckets", JVM_HASH, 1u << 31, 4, -ENOENT, "describes itself" },
+		{ "entries of no size", JVM_NUMBERS + 16, 0, 8, -EFAULT, "cannot be read" },
+		{ "entries of 2^31 bytes", JVM_NUMBERS + 16, 1u << 31, 8, -EFAULT,
+		  "cannot be read" },
+		{ "a name of an entry beyond all", JVM_NUMBERS + 24, UINT64_MAX, 8, -EFAULT,
+		  "cannot be read" },
+		{ "no entries", JVM_STRUCTS, 0, 8, -EFAULT, "cannot be read" },
+		{ "not begun: no heaps", JVM_STATICS, 0, 8, -EAGAIN, "not begun" },
+		{ "not begun: no stubs", JVM_STATICS + 8, 0, 8, -EAGAIN, "not begun" },
+		{ "not begun: no heap in the list", JVM_DATA + 0x10, 0, 4, -EAGAIN, "not begun" },
+		{ "not begun: nothing is reserved", HEAP + 8, 0, 8, -EAGAIN, "not begun" },
+		{ "2^31 heaps", JVM_DATA + 0x10, 1u << 31, 4, -ENOTSUP, "more than 4" },
+		{ "-1 heaps", JVM_DATA + 0x10, UINT32_MAX, 4, -ENOTSUP, "more than 4" },
+		{ "a heap that is nowhere", JVM_DATA + 0x20, 16, 8, -EFAULT, "cannot be read" },
+		{ "a heap that ends first", HEAP + 16, JVM_HEAP - 1, 8, -ENOTSUP,
+		  "no known layout" },
+		{ "a heap of everything", HEAP + 16, UINT64_MAX, 8, -ENOTSUP, "no known layout" },
+		{ "segments of one byte", HEAP + 128, 0, 4, -ENOTSUP, "no known layout" },
+		{ "segments of 2^31 bytes", HEAP + 128, 31, 4, -ENOTSUP, "no known layout" },
+		{ "segments of -1", HEAP + 128, UINT32_MAX, 4, -ENOTSUP, "no known layout" },
+		{ "a map too short", HEAP + 72, JVM_SEGMAP + 0x7f, 8, -ENOTSUP, "no known layout" },
+		{ "blocks of -1 bytes", JVM_TYPES + 24, UINT64_MAX, 8, -ENOTSUP, "HeapBlock" },
+		{ "a name beyond the header", JVM_STRUCTS + 10 * JVM_STRIDE + 32, 121, 8, -ENOTSUP,
+		  "no known layout" },
+		{ "a type by another name", JVM_STRUCTS + 12 * JVM_STRIDE, JVM_TEXTS, 8, -ENOTSUP,
+		  "CodeBlob::_frame_size is missing" },
+		{ "a field of another type", JVM_STRUCTS + 12 * JVM_STRIDE + 16, JVM_TEXTS, 8,
+		  -ENOTSUP, "CodeBlob::_frame_size is of another type" },
+	};
+	struct world *w = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		print_message("%s\n", cases[i].what);
+		memset(&w->jvm, 0, sizeof(w->jvm));
+		jvm_make(&w->jvm, 0);
+		jvm_put(&w->jvm, cases[i].addr, cases[i].value, cases[i].size);
+		assert_int_equal(describe(w), cases[i].code);
+		assert_non_null(strstr(w->err.msg, cases[i].says));
+		assert_true(hotspot_check(&w->hotspot) || w->hotspot.nr_heaps == 0);
+	}
+}
+
+/* Names are read of hostile memory: what leads nowhere has none, and nothing is read for ever. */
+static void code_that_lies_has_no_name(void **state)
+{
+	static const struct {
+		const char *what;
+		uint64_t addr, value;
+		uint8_t size;
+		uint32_t nr; /* names that are left */
+	} cases[] = {
+		{ "a method that is nowhere", JVM_NMETHOD + 112, 1, 8, 2 },
+		{ "a method of itself", JVM_NMETHOD + 112, JVM_NMETHOD, 8, 2 },
+		{ "a name of no bytes", JVM_DATA + 0x444, 0, 2, 2 },
+		{ "a blob larger than its block", JVM_NMETHOD + 12, 0x7fffffff, 4, 2 },
+		{ "code before the blob", JVM_NMETHOD + 32, JVM_NMETHOD - 1, 8, 2 },
+		{ "a block of no segments", JVM_NMETHOD - 16, 0, 8, 1 },
+		{ "a block of -1 segments", JVM_NMETHOD - 16, UINT64_MAX, 8, 1 },
+		{ "a block of 2^31 segments", JVM_NMETHOD - 16, 1u << 31, 8, 1 },
+		{ "a block that is free", JVM_NMETHOD - 8, 0, 1, 2 },
+	};
+	struct world *w = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		print_message("%s\n", cases[i].what);
+		memset(&w->jvm, 0, sizeof(w->jvm));
+		jvm_make(&w->jvm, 0);
+		assert_int_equal(describe(w), 0);
+		jvm_put(&w->jvm, cases[i].addr, cases[i].value, cases[i].size);
+		code_table_fini(&w->table);
+		code_table_init(&w->table, 1 << 20);
+		assert_int_equal(describe(w), 0);
+		assert_int_equal(hotspot_names(w->memory, &w->hotspot, &w->table), 0);
+		assert_int_equal(w->table.nr, cases[i].nr);
+	}
+}
+
+static void a_reader_stops_when_it_has_read_enough(void **state)
+{
+	struct world *w = *state;
+	uint8_t byte;
+
+	jvm_make(&w->jvm, 0);
+	w->memory->pages_left = 1;
+	assert_true(jit_read(w->memory, JVM_BASE, &byte, 1));
+	assert_true(jit_read(w->memory, JVM_BASE + 1, &byte, 1));
+	assert_false(jit_read(w->memory, JVM_BASE + JIT_PAGE_SIZE, &byte, 1));
+	assert_false(jit_read(w->memory, UINT64_MAX, &byte, 2));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_jvm_of_17_is_described_and_its_code_named), TEST(widths_come_from_the_types),
+		TEST(what_is_not_as_it_must_be_is_refused),	   TEST(code_that_lies_has_no_name),
+		TEST(a_reader_stops_when_it_has_read_enough),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names of a JVM's code as of the time it was read, and the regions that walks find it by. */
+#include "cmocka_all.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/jvm_code.h"
+#include "profile/regions.h"
+
+static void read_at(struct jvm_codes *codes, uint64_t gen, uint64_t time_ns, const char *name,
+		    size_t want_new)
+{
+	struct code_table table;
+	size_t nr = 0;
+
+	code_table_init(&table, 1 << 16);
+	assert_int_equal(code_table_add(&table, 0x1000, 64, 0, "Interpreter", 11), 0);
+	if (name)
+		assert_int_equal(code_table_add(&table, 0x2000, 64, 0, name, strlen(name)), 0);
+	assert_int_equal(code_table_arrange(&table), 0);
+	assert_int_equal(jvm_codes_add(codes, gen, time_ns, &table, 1 << 16, &nr), 0);
+	assert_int_equal(nr, want_new);
+}
+
+static const char *found(struct code_table *table, uint64_t addr, uint64_t time_ns)
+{
+	struct code_match match;
+
+	return code_table_find(table, addr, time_ns, &match) ? match.name : "";
+}
+
+static void code_has_the_name_of_its_time(void **state)
+{
+	struct jvm_codes codes = { 0 };
+	struct code_table *all;
+
+	(void)state;
+	read_at(&codes, 1, 100, "A.first", 2);
+	read_at(&codes, 1, 200, "A.first", 0);
+	read_at(&codes, 2, 250, "B.other", 2); /* another image */
+	read_at(&codes, 1, 300, "A.second", 1);
+	read_at(&codes, 1, 400, NULL, 0);
+	assert_int_equal(codes.images.nr, 2);
+	all = &codes.images.list[0].all;
+	assert_int_equal(code_table_arrange(all), 0);
+	assert_int_equal(all->nr, 3);
+	assert_string_equal(found(all, 0x2010, 50), "A.first");
+	assert_string_equal(found(all, 0x2010, 199), "A.first");
+	assert_string_equal(found(all, 0x2010, 201),
+			    "A.second"); /* it came after the reading at 200 */
+	assert_string_equal(found(all, 0x2010, 500), "A.second");
+	assert_string_equal(found(all, 0x1010, 500), "Interpreter");
+	assert_string_equal(found(all, 0x3000, 500), "");
+	jvm_codes_fini(&codes);
+}
+
+static void a_slot_of_a_region_is_used_again_last_and_with_another_id(void **state)
+{
+	struct fpl_region *entries = calloc(FPL_REGIONS_MAX, sizeof(*entries));
+	struct regions *regions = malloc(sizeof(*regions));
+	struct fpl_region region = {
+		.kind = FPL_REGION_NMETHOD,
+		.start = 0x10000,
+		.end = 0x20000,
+		.segmap_bytes = 0x200,
+		.segment_log2 = 7,
+		.complete_bytes = 4,
+		.code_bytes = 8,
+	};
+	uint64_t first, ref;
+
+	(void)state;
+	assert_true(entries && regions);
+	regions_init(regions, entries);
+	assert_int_equal(regions_add(regions, &region, &first), 0);
+	assert_int_equal(first & 0xffff, 1);
+	assert_int_equal(entries[1].id, first >> 16);
+	assert_int_equal(entries[0].id, 0);
+	regions_remove(regions, first);
+	assert_int_equal(entries[1].id, 0);
+	for (unsigned i = 2; i < FPL_REGIONS_MAX; i++) {
+		assert_int_equal(regions_add(regions, &region, &ref), 0);
+		assert_int_equal(ref & 0xffff, i);
+	}
+	assert_int_equal(regions_add(regions, &region, &ref), 0);
+	assert_int_equal(ref & 0xffff, 1);
+	assert_int_not_equal(ref, first);
+	regions_remove(regions, first); /* the slot is another's by now */
+	assert_int_equal(entries[1].id, ref >> 16);
+	assert_int_equal(regions_add(regions, &region, &ref), -ENOSPC);
+	assert_int_equal(regions->nr_refused, 1);
+	region.end = region.start;
+	assert_int_equal(regions_add(regions, &region, &ref), -EINVAL);
+	free(regions);
+	free(entries);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(code_has_the_name_of_its_time),
+		cmocka_unit_test(a_slot_of_a_region_is_used_again_last_and_with_another_id),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
