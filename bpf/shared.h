@@ -672,81 +672,6 @@ struct fpl_live {
 };
 _Static_assert(sizeof(struct fpl_live) == 32, "fpl_live is map ABI");
 
-/* States of a thread. The order of the last three is that of enum fpl_time. */
-enum fpl_thread_state {
-	FPL_THREAD_UNKNOWN, /* it was there when the run began, and nothing has told yet */
-	FPL_THREAD_RUNNING,
-	FPL_THREAD_RUNNABLE, /* it waits for a CPU */
-	FPL_THREAD_BLOCKED,
-	FPL_THREAD_OVER, /* its books are closed */
-};
-
-/* Kinds of time in the books of a thread. */
-enum fpl_time {
-	FPL_TIME_ON_CPU,
-	FPL_TIME_RUNNABLE,
-	FPL_TIME_BLOCKED,
-	FPL_TIME_UNSEEN, /* the kernel did not tell of a switch: it may have been any of these */
-	FPL_TIME_COUNT
-};
-
-/* The reason why a runnable thread has no CPU, as known where its wait begins. */
-enum fpl_held {
-	FPL_HELD_NOT,	    /* others run */
-	FPL_HELD_THROTTLED, /* its cgroup has used up its CPU time (cpu.max) */
-	FPL_HELD_FROZEN,    /* its cgroup is frozen, or the machine goes to sleep */
-};
-
-/* The waits of a thread in one state, in ns. What was sampled is in fpl_times at once. */
-struct fpl_waits {
-	__u64 unwanted_ns; /* too short, too long, or not asked for */
-	__u64 due_ns;	   /* the weight of the sample to take when it runs */
-	__u64 nr;
-	__u32 carry_ns, first_carry_ns; /* not sampled yet, below config.block_ns; where it began */
-};
-
-/* Value of the task storage `thread_times`: the books of a thread, in ns. */
-struct fpl_thread_times {
-	__u64 since_ns; /* CLOCK_MONOTONIC: all before is in the books */
-	__u64 ns[FPL_TIME_COUNT];
-	struct fpl_waits blocked, runnable;
-	__u32 state; /* enum fpl_thread_state */
-	__u32 sleep; /* the kernel's state that it left its CPU in last; 0: it would have run on */
-	__u32 waker; /* with FPL_CONFIG_LOCKS: id of the record with the stack of who ended the wait
-			that a sample is due of; 0: nothing is known */
-	__u32 held;  /* enum fpl_held, where it is runnable */
-};
-_Static_assert(sizeof(struct fpl_thread_times) == 120, "at most 128 bytes for each thread");
-
-/* Bit of config.block_states, beside the kernel's: runnable threads are sampled, too. */
-#define FPL_STATE_RUNNABLE 0x80000000u
-
-/* Sums of a run of one state; the time in that state + first_carry_ns is the sum of the others. */
-struct fpl_wait_sums {
-	__u64 sampled_ns; /* the weights of the samples taken */
-	__u64 unwanted_ns;
-	__u64 carried_ns, first_carry_ns; /* in carries, at the end and at the beginning */
-	__u64 unended_ns; /* in waits that had not ended when the run did, and were not sampled */
-	__u64 unborn_ns;  /* before threads ran for the first time: they have no stack yet */
-	__u64 nr;	  /* waits */
-};
-
-/* Sums of a run: wall = the sum of ns. */
-struct fpl_times {
-	__u64 ns[FPL_TIME_COUNT];
-	struct fpl_wait_sums blocked, runnable;
-	__u64 throttled_ns, frozen_ns; /* parts of ns[FPL_TIME_RUNNABLE] */
-	__u64 begun, threads;	       /* threads whose books were begun, and closed */
-	__u64 threads_without;	       /* their books could not be begun */
-};
-
-/* The iterator goes over all threads and does this with their books. */
-enum fpl_times_pass {
-	FPL_TIMES_BEGIN,
-	FPL_TIMES_BEGIN_AGAIN, /* their parent had no books yet when they were born, or it failed */
-	FPL_TIMES_CLOSE,
-};
-
 /* Value of the hash maps `targets`, by tgid, and `threads`, by tid. */
 #define FPL_TARGET_ACTIVE  1u /* its samples pass the filter */
 #define FPL_TARGET_INHERIT 2u /* a child is a target with the same flags */
@@ -800,3 +725,4 @@ _Static_assert(FPL_FULL_COUNT <= 4, "fpl_counters.full is too short");
 
 #include "bpf/shared_locks.h"
 #include "bpf/shared_rss.h"
+#include "bpf/shared_times.h"

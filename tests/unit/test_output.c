@@ -240,39 +240,39 @@ static void folded_marks_kernel_frames_and_origins_on_request(void **state)
 		"app;main;callee;-;[0x123456789abc]_[k] 7\n");
 }
 
-#define BOOKS                                                                                               \
-	"\"format\":1,\"event\":\"cpu-clock\",\"hz\":99,\"period_ns\":10101010,"                            \
-	"\"duration_ms\":2500,\"cpus\":2,\"expected\":40,\"missed\":4,\"fired\":36,"                        \
-	"\"shown\":14,\"idle\":15,\"filtered\":5,\"lost\":{\"ring_full\":2,"                                \
-	"\"stack_map_full\":0,\"object_map_full\":0,\"snapshot_full\":0,\"scratch\":0,"                     \
-	"\"user_memory\":0,\"no_frames\":0},\"user_samples\":11,\"complete\":7,"                            \
-	"\"stop\":{\"outermost\":7,\"depth\":0,\"no_mapping\":0,\"no_table\":0,\"no_cfi\":2,"               \
-	"\"expr\":0,\"reg_unknown\":0,\"read_fault\":0,\"no_progress\":0,\"bad_ra\":0,"                     \
-	"\"fp_end\":1,\"no_user_regs\":0,\"exiting\":0,\"execing\":1,\"compat32\":0,"                       \
-	"\"table_changed\":0,\"burst\":0},\"frames\":21,\"elided\":{\"samples\":0,\"most\":0},"             \
-	"\"frames_by_origin\":{\"cfi\":17,\"cfi_user\":1,"                                                  \
-	"\"fp\":1,\"synth\":2,\"script\":0},"                                                               \
-	"\"samples_by_origin\":{\"cfi\":10,\"cfi_user\":1,\"fp\":1,"                                        \
-	"\"synth\":2,\"script\":0},\"uretprobe_samples\":3,\"bpf_ns\":37000,\"bpf_runs\":36,\"sample_ns\":" \
-	"36000,"                                                                                            \
-	"\"weight_ns\":140,\"hz_end\":50,\"hz_changes\":2,\"deep\":{\"walked\":0,"                          \
-	"\"refused\":0,\"cut\":0,\"ns\":0},\"tables\":{"                                                    \
-	"\"objects\":3,"                                                                                    \
-	"\"rows\":1000,\"rules\":100,\"bytes\":4096,\"allocated_bytes\":1048576,"                           \
-	"\"cache_hits\":12,\"cache_misses\":3,\"cache_bytes\":5000,"                                        \
-	"\"evicted\":4,\"refused\":2,\"refused_bytes\":3145728,\"synth_refused\":1},"                       \
-	"\"no_room\":{\"files\":0,\"reading\":0,\"objects\":0,\"tables\":0,\"mappings\":0,"                 \
-	"\"snapshots\":0},"                                                                                 \
-	"\"maps_bytes\":2097152,\"maps\":{"                                                                 \
-	"\"procs\":{\"entries\":15,\"max\":16,\"bytes\":4096,\"refused\":0},"                               \
-	"\"mappings\":{\"entries\":5,\"max\":100,\"bytes\":8192,\"refused\":2},"                            \
-	"\"stacks\":{\"entries\":5,\"max\":100,\"bytes\":8192,\"refused\":0},"                              \
-	"\"scratch\":{\"entries\":1,\"max\":1,\"bytes\":12288,\"refused\":0}},"                             \
-	"\"rss_peak_bytes\":1000000,\"user_cpu_ms\":7,"                                                     \
-	"\"startup_ms\":42,\"drain_gap_max_ms\":3,\"away_ms\":8040,"                                        \
-	"\"timeline\":{\"events\":0,\"missing\":0,\"ring_full\":0,\"memory_full\":0},"                      \
-	"\"stream\":{\"printed\":0,\"unprinted\":0},"                                                       \
-	"\"run_time_code\":{\"frames\":1,\"named\":0,\"uncertain\":0,"                                      \
+#define BOOKS                                                                                                         \
+	"\"format\":1,\"event\":\"cpu-clock\",\"hz\":99,\"period_ns\":10101010,"                                      \
+	"\"duration_ms\":2500,\"cpus\":2,\"expected\":40,\"missed\":4,\"fired\":36,"                                  \
+	"\"shown\":14,\"idle\":15,\"filtered\":5,\"lost\":{\"ring_full\":2,"                                          \
+	"\"stack_map_full\":0,\"object_map_full\":0,\"snapshot_full\":0,\"scratch\":0,"                               \
+	"\"user_memory\":0,\"no_frames\":0},\"user_samples\":11,\"complete\":7,"                                      \
+	"\"stop\":{\"outermost\":7,\"depth\":0,\"no_mapping\":0,\"no_table\":0,\"no_cfi\":2,"                         \
+	"\"expr\":0,\"reg_unknown\":0,\"read_fault\":0,\"no_progress\":0,\"bad_ra\":0,"                               \
+	"\"fp_end\":1,\"no_user_regs\":0,\"exiting\":0,\"execing\":1,\"compat32\":0,"                                 \
+	"\"table_changed\":0,\"burst\":0},\"frames\":21,\"elided\":{\"samples\":0,\"most\":0},"                       \
+	"\"frames_by_origin\":{\"cfi\":17,\"cfi_user\":1,"                                                            \
+	"\"fp\":1,\"synth\":2,\"script\":0,\"jit\":0},"                                                               \
+	"\"samples_by_origin\":{\"cfi\":10,\"cfi_user\":1,\"fp\":1,"                                                  \
+	"\"synth\":2,\"script\":0,\"jit\":0},\"uretprobe_samples\":3,\"bpf_ns\":37000,\"bpf_runs\":36,\"sample_ns\":" \
+	"36000,"                                                                                                      \
+	"\"weight_ns\":140,\"hz_end\":50,\"hz_changes\":2,\"deep\":{\"walked\":0,"                                    \
+	"\"refused\":0,\"cut\":0,\"ns\":0},\"tables\":{"                                                              \
+	"\"objects\":3,"                                                                                              \
+	"\"rows\":1000,\"rules\":100,\"bytes\":4096,\"allocated_bytes\":1048576,"                                     \
+	"\"cache_hits\":12,\"cache_misses\":3,\"cache_bytes\":5000,"                                                  \
+	"\"evicted\":4,\"refused\":2,\"refused_bytes\":3145728,\"synth_refused\":1},"                                 \
+	"\"no_room\":{\"files\":0,\"reading\":0,\"objects\":0,\"tables\":0,\"mappings\":0,"                           \
+	"\"snapshots\":0},"                                                                                           \
+	"\"maps_bytes\":2097152,\"maps\":{"                                                                           \
+	"\"procs\":{\"entries\":15,\"max\":16,\"bytes\":4096,\"refused\":0},"                                         \
+	"\"mappings\":{\"entries\":5,\"max\":100,\"bytes\":8192,\"refused\":2},"                                      \
+	"\"stacks\":{\"entries\":5,\"max\":100,\"bytes\":8192,\"refused\":0},"                                        \
+	"\"scratch\":{\"entries\":1,\"max\":1,\"bytes\":12288,\"refused\":0}},"                                       \
+	"\"rss_peak_bytes\":1000000,\"user_cpu_ms\":7,"                                                               \
+	"\"startup_ms\":42,\"drain_gap_max_ms\":3,\"away_ms\":8040,"                                                  \
+	"\"timeline\":{\"events\":0,\"missing\":0,\"ring_full\":0,\"memory_full\":0},"                                \
+	"\"stream\":{\"printed\":0,\"unprinted\":0},"                                                                 \
+	"\"run_time_code\":{\"frames\":1,\"named\":0,\"uncertain\":0,"                                                \
 	"\"files\":0,\"refused\":0,\"functions\":0,\"bytes\":0}}\n"
 
 static void stats_hold_every_key_zeros_too(void **state)
