@@ -34,6 +34,9 @@
 #define STATE_NEW	      0x800u  /* it has not run yet */
 #define STATE_FROZEN	      0x8000u /* by the freezer of its cgroup (v1), or of the machine */
 
+/* Bit of task_struct.jobctl, include/linux/sched/jobctl.h: its cgroup is frozen. */
+#define JOBCTL_TRAP_FREEZE 0x800000ul
+
 /* By thread; made for those of targets only (each_thread, on_thread, on_times_exec), and looked up
  * elsewhere. */
 struct {
@@ -229,7 +232,11 @@ static __always_inline __u32 held_of(struct task_struct *prev, __u32 state)
 {
 	if (!state)
 		return is_throttled(prev) ? FPL_HELD_THROTTLED : FPL_HELD_NOT;
-	return (state & STATE_FROZEN) || BPF_CORE_READ_BITFIELD_PROBED(prev, frozen)
+	if (state & STATE_FROZEN)
+		return FPL_HELD_FROZEN;
+	/* one that waits for vfork(2) counts as frozen, whether its cgroup is or not */
+	return BPF_CORE_READ_BITFIELD_PROBED(prev, frozen) &&
+			       (BPF_CORE_READ(prev, jobctl) & JOBCTL_TRAP_FREEZE)
 		       ? FPL_HELD_FROZEN
 		       : FPL_HELD_NOT;
 }

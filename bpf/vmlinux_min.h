@@ -110,9 +110,10 @@ struct task_struct {
 	__u64 start_boottime; /* ns, CLOCK_BOOTTIME */
 	char comm[16];
 	unsigned long nvcsw, nivcsw; /* switches away from it: by itself, and others */
-	unsigned int frozen : 1;     /* by the freezer of its cgroup (v2) */
-	_Bool throttled;	     /* since 6.18: its cgroup has used up its CPU time */
-	__u64 self_exec_id;	     /* counts the programs the process has executed */
+	unsigned int frozen : 1;     /* counts as frozen in its cgroup (v2) */
+	unsigned long jobctl;
+	_Bool throttled;    /* since 6.18: its cgroup has used up its CPU time */
+	__u64 self_exec_id; /* counts the programs the process has executed */
 } KERNEL_TYPE;
 
 /* The context of an iterator over tasks. */

@@ -101,8 +101,9 @@ class JavaIsWalked(RootCase):
         wait_until_busy(process.pid, 1500)
         run = self.profile_while_busy([process.pid], 1000, "-F", "499", "-p", str(process.pid))
         stacks = java_threads(run)
-        self.assertEqual([fault for fault in map(fault_of, stacks) if fault], [])
-        self.assert_share(sum(stack["count"] for stack in stacks if stack["stop"] == "outermost"),
+        whole = [stack for stack in stacks if stack["stop"] == "outermost"]
+        self.assertEqual([fault for fault in map(fault_of, whole) if fault], [])
+        self.assert_share(sum(stack["count"] for stack in whole),
                           sum(stack["count"] for stack in stacks), 0.97)
         run = self.profile_while_busy([process.pid], 500, "-F", "499", "--no-jit", "-p", str(process.pid))
         self.assertEqual(run.stats["frames_by_origin"]["jit"], 0)
