@@ -190,7 +190,7 @@ struct profile_map {
 	bool grows;	    /* else all of it is in use from the start */
 };
 
-#define PROFILE_MAPS_MAX 16u
+#define PROFILE_MAPS_MAX 40u /* the BPF object has 25 maps: all have room */
 
 /* The source of the samples, as it was opened (source/source_spec.h). */
 struct profile_source {
