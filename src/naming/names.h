@@ -74,11 +74,14 @@ size_t names_nr_own(const struct names *names, const struct profile_stack *stack
 /* Name kernel frame @idx, leaf first, at @addr. */
 void names_kernel(const struct names *names, uint64_t addr, size_t idx, struct frame_name *ret);
 
+/* A step by frame pointers is told as such, wherever it led: it may be wrong. */
 static inline enum fpl_origin frame_origin(uint64_t frame)
 {
-	return fpl_frame_is_script(frame) ? FPL_ORIGIN_SCRIPT
-	       : fpl_frame_is_jit(frame)  ? FPL_ORIGIN_JIT
-					  : (enum fpl_origin)(frame >> FPL_FRAME_ORIGIN_SHIFT);
+	enum fpl_origin origin = (enum fpl_origin)(frame >> FPL_FRAME_ORIGIN_SHIFT);
+
+	if (fpl_frame_is_script(frame))
+		return FPL_ORIGIN_SCRIPT;
+	return fpl_frame_is_jit(frame) && origin != FPL_ORIGIN_FP ? FPL_ORIGIN_JIT : origin;
 }
 
 static inline bool frame_is_exact(uint64_t frame)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "naming/names.h"
 #include "profile/jvm_code.h"
 #include "profile/regions.h"
 
@@ -97,9 +98,22 @@ static void a_slot_of_a_region_is_used_again_last_and_with_another_id(void **sta
 	free(entries);
 }
 
+static void a_step_by_frame_pointers_is_told_wherever_it_leads(void **state)
+{
+	uint64_t by_fp = (uint64_t)FPL_ORIGIN_FP << FPL_FRAME_ORIGIN_SHIFT;
+
+	(void)state;
+	assert_int_equal(frame_origin(FPL_FRAME_JIT | 0x1000), FPL_ORIGIN_JIT);
+	assert_int_equal(frame_origin(by_fp | FPL_FRAME_JIT | 0x1000), FPL_ORIGIN_FP);
+	assert_int_equal(frame_origin(by_fp | FPL_FRAME_RAW | 0x1000), FPL_ORIGIN_FP);
+	assert_int_equal(frame_origin(FPL_FRAME_SCRIPT | 1), FPL_ORIGIN_SCRIPT);
+	assert_int_equal(frame_addr(FPL_FRAME_JIT | 0x1000), 0x1000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_step_by_frame_pointers_is_told_wherever_it_leads),
 		cmocka_unit_test(code_has_the_name_of_its_time),
 		cmocka_unit_test(a_slot_of_a_region_is_used_again_last_and_with_another_id),
 	};
