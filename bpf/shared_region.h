@@ -86,5 +86,6 @@ fpl_region_holds(const struct fpl_region *region)
 
 static inline __attribute__((__always_inline__)) int fpl_frame_is_jit(__u64 frame)
 {
-	return (frame & (FPL_FRAME_RAW | 0xfull << 56)) == FPL_FRAME_JIT;
+	/* no code is above 2^47; what frame pointers lead to may be any number */
+	return (frame & (FPL_FRAME_RAW | 0x1fffull << 47)) == FPL_FRAME_JIT;
 }
