@@ -180,7 +180,7 @@ PROGRAMS = [
     row("node --perf-prof", "nodejs", in_tmp(fib("fib.js", "node", "--perf-prof")), 99, "cfi fp jit synth"),
     row("node --interpreted-frames-native-stack", "nodejs",
         fib("fib.js", "node", "--perf-basic-prof", "--interpreted-frames-native-stack"), 99, "cfi fp jit synth"),
-    row("java", "openjdk-17-jre-headless", java(), 99.5, "jit fp"),
+    row("java", "openjdk-17-jre-headless", java(), 99.5, "jit fp", readme=True),
     row("java, perf map", "openjdk-17-jre-headless", java(*NAMED), 99.5, "jit fp"),
     row("java -XX:+PreserveFramePointer", "openjdk-17-jre-headless", java("-XX:+PreserveFramePointer", *NAMED), 99, "jit fp",
         ci=(JVM + "java", 92), readme=True),
