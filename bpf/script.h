@@ -220,7 +220,7 @@ WALK_INLINE __u64 script_content(struct env *env, struct fpl_walk *walk,
 	return walk->script_last[1];
 }
 
-/* Context of the loop over the script frames of a native frame. */
+/* Context of the loops over the script frames of a native frame, and over those between two. */
 struct script_chain {
 	struct fpl_walk *walk;
 	struct env *env;
@@ -397,16 +397,9 @@ WALK_INLINE int script_by_slot(struct env *env, struct fpl_walk *walk,
 	return script_is_frame(env, walk, rule, walk->script_frame);
 }
 
-/* Context of the loop over what lies between two native frames. */
-struct script_between {
-	struct fpl_walk *walk;
-	struct env *env;
-	const struct fpl_script_rule *rule;
-};
-
 static long script_skip(__u32 idx, void *arg)
 {
-	struct script_between *between = arg;
+	struct script_chain *between = arg;
 	struct fpl_walk *walk = between->walk;
 	__u64 frame = walk->script_carried;
 
@@ -425,7 +418,7 @@ static long script_skip(__u32 idx, void *arg)
 WALK_INLINE int script_cross_over(struct env *env, struct fpl_walk *walk, __u64 idx)
 {
 	const struct fpl_script_rule *rule = env_script_rule(env, (__u32)idx);
-	struct script_between between = { .walk = walk, .env = env, .rule = rule };
+	struct script_chain between = { .walk = walk, .env = env, .rule = rule };
 
 	if (!rule)
 		return 0;

@@ -29,8 +29,8 @@ struct hotspot_type {
 
 /*
  * Find the @fields [@nr_fields] and @types [@nr_types] of the libjvm whose first byte is at @base.
- * What is not there stays as it was. Errors: -ENOENT it exports no such tables; -EFAULT they cannot
- * be read, or make no sense.
+ * An entry that is not there stays as it was. Errors: -ENOENT it exports no such tables; -EFAULT
+ * they cannot be read, or make no sense.
  */
 FPL_MUST_CHECK int hotspot_types_read(struct jit_memory *memory, uint64_t base,
 				      struct hotspot_field *fields, size_t nr_fields,
