@@ -41,13 +41,23 @@ class GuestFailed(Exception):
     """The guest did not come to its end; the message holds the end of its console."""
 
 
+PART = "GUEST-PART "  # a line of the console that names the part of the script that begins
+
+
+def part(name):
+    """The line of a script at which the part @name of it begins."""
+    return f"echo '{PART}{name}'\n"
+
+
 class Guest:
     """A run of a script in a guest: `status` of the script, `console`, `folder` with its files;
-    seconds until the script began (boot_s), until all had ended, and of CPU on this machine."""
+    seconds until the script began (boot_s), until all had ended, and of CPU on this machine;
+    `parts`: (seconds of CPU on this machine, name) of each part of the script."""
 
     def __init__(self, kernel, archive, script, folder, timeout_s=300, memory_mb=768, echo=None):
         self.folder = folder
         self.boot_s = self.total_s = self.cpu_s = 0.0
+        self.parts = []
         archive.text("/init", INIT, 0o755)
         archive.text("/job.sh", script, 0o755)
         self.console = self._run(kernel, archive, timeout_s, memory_mb, echo)
@@ -78,6 +88,7 @@ class Guest:
     def _wait(self, words, timeout_s, echo):
         """The lines of the console, and how it ended."""
         start, lines, before = time.monotonic(), [], os.times()
+        begun = [(0.0, "boot")]
         # `timeout` ends a guest that hangs, also where this process is gone.
         with subprocess.Popen(["timeout", "-k", "5", str(timeout_s), *words],
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -86,6 +97,8 @@ class Guest:
                 line = raw.decode("utf-8", "backslashreplace").rstrip("\r\n")
                 if "GUEST-READY" in line:
                     self.boot_s = time.monotonic() - start
+                elif line.startswith(PART):
+                    begun.append((descendants_cpu_s(process.pid), line.removeprefix(PART)))
                 elif echo and self.boot_s and "GUEST-" not in line and "sysrq:" not in line:
                     print(line, file=echo, flush=True)
                 lines.append(line)
@@ -93,6 +106,8 @@ class Guest:
         after = os.times()
         self.cpu_s = after.children_user + after.children_system \
             - before.children_user - before.children_system
+        ends = [cpu_s for cpu_s, _ in begun[1:]] + [self.cpu_s]
+        self.parts = [(end - cpu_s, name) for (cpu_s, name), end in zip(begun, ends)]
         return lines, f"did not end within {timeout_s} s" if process.returncode == 124 else \
             f"ended early (qemu: {process.returncode})"
 
@@ -101,6 +116,18 @@ class Guest:
             if line.startswith("GUEST-DONE"):
                 return int(line.split()[1])
         raise GuestFailed("the script did not end")
+
+
+def descendants_cpu_s(pid):
+    """Seconds of CPU of the processes below @pid, which has one child at most at each level."""
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+            child = int(file.read())
+        with open(f"/proc/{child}/stat", encoding="ascii") as file:
+            fields = file.read().rpartition(")")[2].split()
+    except (OSError, ValueError):
+        return 0.0
+    return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK") + descendants_cpu_s(child)
 
 
 def command(kernel, initramfs, sent, memory_mb):

@@ -11,7 +11,7 @@ import subprocess
 from expectation import Expectation
 from run_fixture import command
 
-BUDGET_MS = "1200"  # CPU time of a program: up to half of it goes for its start
+BUDGET_MS = "600"  # CPU time of a program: up to half of it goes for its start
 SAMPLES_MIN = 5
 
 # What does not depend on the kernel is left to the tests of the running one, or cannot be had here.

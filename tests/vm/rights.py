@@ -39,11 +39,11 @@ class Rights:
     def run(self, name, wrapper, words):
         folder = f"{FOLDER}/{name}"
         return f"mkdir {folder}; chmod 777 {folder}\n" \
-               f"{wrapper} {self.fpless} profile -q -F 999 -o {folder}/run.jsonl {words} " \
+               f"{wrapper} {self.fpless} profile -q -F 199 -o {folder}/run.jsonl {words} " \
                f"2> {folder}/stderr; echo $? > {folder}/status\n"
 
     def script(self):
-        attached = f"-d 2 -p $(cat {FOLDER}/pid)"
+        attached = f"-d 1 -p $(cat {FOLDER}/pid)"
         return f"mkdir {FOLDER}; chmod 777 {FOLDER}; paranoid=$(cat {PARANOID}); echo 3 > {PARANOID}\n" \
             + self.run("root", "", f"-- sh /look.sh {FOLDER}/root") \
             + self.run("admin", user(NOBODY, [*SIX, "sys_admin"]), f"-- sh /look.sh {FOLDER}/admin") \
@@ -54,7 +54,7 @@ class Rights:
             + self.run("six", user(NOBODY, SIX), attached) \
             + f"kill $(cat {FOLDER}/pid)\n" \
             + self.run("inside", "unshare --mount --pid --fork --mount-proc",
-                       f"-- {self.chain} 1200") \
+                       f"-- {self.chain} 600") \
             + f"echo $paranoid > {PARANOID}\n"
 
     @staticmethod

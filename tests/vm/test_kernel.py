@@ -30,7 +30,7 @@ from rights import Rights
 from rss_holders import RssHolders
 from run_fixture import copies
 
-HZ = 97  # no divisor of the kernel's tick
+HZ = 197  # no divisor of the kernel's tick
 HOST_HZ = 997
 HOST_SHORTER = 4  # of the time on the running kernel, whose own tests take all of it
 COMPLETE_STOPS = {"outermost", "exiting", "execing", "no_user_regs"}
@@ -58,7 +58,7 @@ class GuestRun:
             for member in self.members:
                 lines.append(f"{shlex.join(member.words)} & echo $! 0 >> {folder}/notes")
             pids = f"$(cut -d' ' -f1 {folder}/notes | paste -sd,)"
-            command = f"{shlex.join(words)} -d 5 -p {pids}"
+            command = f"{shlex.join(words)} -d 2 -p {pids}"
         else:
             command = shlex.join(words + ["--", sequence, f"/{self.name}.programs",
                                           f"{folder}/notes"])
@@ -138,19 +138,23 @@ class Test:
 
     def script(self):
         lines = ["echo 1 > /proc/sys/kernel/bpf_stats_enabled",
+                 guest.part("programs"),
                  f"FPLESS_VERIFIED_MAX={VERIFIED_MAX} "
                  + shlex.join([os.path.realpath(self.programs_test), *CONFIGS])
                  + " > /out/verified 2>&1; echo $? >> /out/verified",
+                 guest.part("uprobe"),
                  shlex.join([os.path.realpath(self.uprobe_test), UPROBE_CALLS])
                  + " > /out/uprobe 2>&1; echo $? >> /out/uprobe",
+                 guest.part("heap"),
                  shlex.join([os.path.realpath(self.heap_test), HEAP_OPERATIONS])
                  + " > /out/heap 2>&1; echo $? >> /out/heap"]
-        lines += [run.script(self.fpless, self.sequence) for run in self.runs]
-        parts = (self.blocked, self.cgroup, self.limit, self.probes, self.rights, self.rss)
-        lines += [part.script() for part in parts]
+        for run in self.runs:
+            lines += [guest.part("run " + run.name), run.script(self.fpless, self.sequence)]
+        for part in self.blocked, self.cgroup, self.limit, self.probes, self.rights, self.rss:
+            lines += [guest.part(type(part).__name__), part.script()]
         words = [self.fpless, "compare", "-F", str(HZ), "--json", "--",
-                 os.path.join(self.fixtures, "frames"), "1500", "200"]
-        lines += [f"echo {FP_DEPTH} > /proc/sys/kernel/perf_event_max_stack",
+                 os.path.join(self.fixtures, "frames"), "750", "200"]
+        lines += [guest.part("compare"), f"echo {FP_DEPTH} > /proc/sys/kernel/perf_event_max_stack",
                   shlex.join(words) + " > /out/compare.json 2> /out/compare.err"]
         return "\n".join(lines) + "\n"
 
@@ -287,6 +291,8 @@ def main():
     try:
         done = boot.boot(kernel, test.archive(), test.script(), out)
         print(f"Linux {kernel}: {done}")
+        for cpu_s, name in sorted(done.parts, reverse=True):
+            print(f"  {cpu_s:6.1f} s of CPU: {name}")
         faults = instructions(out) + probes(out)
         for run in test.runs:
             print(f"run {run.name}:")
