@@ -116,6 +116,7 @@ static void diff_init(struct diff *diff, const struct diff_options *options,
 	pairing.by = FUNCTIONS_BY_TEXT;
 	pairing_init(&diff->lines, &pairing);
 	pairing.text.symbols_only = shown.inlined == FORMAT_INLINED_NEVER;
+	pairing.text.by_function = true;
 	pairing.by = options->any_object ? FUNCTIONS_BY_NAME : FUNCTIONS_BY_PLACE;
 	pairing.shares = options->normalize;
 	pairing_init(&diff->shown, &pairing);

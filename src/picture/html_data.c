@@ -60,6 +60,7 @@ static int make_paths(struct page *page, const struct format_options *options, s
 		.text = { .addresses = options->addresses,
 			  .symbols_only = page->pair || options->inlined == FORMAT_INLINED_NEVER,
 			  .lines = options->lines,
+			  .by_function = true,
 			  .verbatim = true,
 			  /* marks of two walks are those of their frames */
 			  .fold_recursion = options->fold_recursion && !page->pair },
