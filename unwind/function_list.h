@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The functions of a file according to its FDEs, for code without symbols. */
+/* The functions of a file according to its FDEs, or to Go's own table: for code without symbols. */
 #pragma once
 
 #include <stdbool.h>

@@ -43,5 +43,14 @@ int cfi_fdes_for_each(const struct elf_file *elf, const struct elf_file *debug,
 
 		code = fn(&info, ctx);
 	}
+	for (size_t i = 0; code == 0 && i < file->go.nr; i++) {
+		const struct cfi_fde_info info = {
+			.start = file->go.list[i].start,
+			.end = file->go.list[i].end,
+			.source = CFI_SOURCE_GO,
+		};
+
+		code = fn(&info, ctx);
+	}
 	return code;
 }

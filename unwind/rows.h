@@ -90,18 +90,19 @@ FPL_MUST_CHECK int cfi_rows_for_each(const struct elf_file *elf, const struct el
 				     const struct table_limits *limits, cfi_row_fn fn, void *ctx,
 				     struct fpl_err *err);
 
-/* One FDE, as listed by its section. */
+/* One FDE, as listed by its section, or a function of a Go program's own table. */
 struct cfi_fde_info {
 	uint64_t start, end; /* vaddr, cut to its executable PT_LOAD */
-	uint64_t off;	     /* of the FDE's length field in its section */
+	uint64_t off;	     /* of the FDE's length field in its section; of CFI_SOURCE_GO 0 */
 	uint8_t source;	     /* enum cfi_source */
 };
 
 typedef int (*cfi_fde_fn)(const struct cfi_fde_info *fde, void *ctx);
 
 /*
- * List the usable FDEs without decoding their programs: by source, then ascending start. They may
- * overlap. Errors and limits as above. Cost: O(FDEs).
+ * List the usable FDEs without decoding their programs: by source, then ascending start; behind
+ * them the functions of a Go program, which may have no FDE. They may overlap. Errors and limits as
+ * above. Cost: O(FDEs), and go_functions_read().
  */
 FPL_MUST_CHECK int cfi_fdes_for_each(const struct elf_file *elf, const struct elf_file *debug,
 				     const struct table_limits *limits, cfi_fde_fn fn, void *ctx,

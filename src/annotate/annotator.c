@@ -14,7 +14,6 @@
 #include "base/strings.h"
 #include "naming/object_files.h"
 #include "obj/code_segments.h"
-#include "view/measure.h"
 #include "parse/client.h"
 
 struct annotator {
@@ -115,6 +114,7 @@ void annotation_fini(struct annotation *annotation)
 		free((char *)annotation->notes[i]);
 	free(annotation->notes);
 	free(annotation->insns);
+	free(annotation->rows);
 	free(annotation->sites);
 	free(annotation->lines);
 	*annotation = (struct annotation){ .nr_insns = 0 };
@@ -248,25 +248,20 @@ static void take_insns(struct making *making)
 static void count_samples(struct making *making)
 {
 	struct annotation *out = making->out;
-	struct measure measure;
-	char number[MEASURE_NUMBER_SIZE];
 
+	out->rows = must_calloc(making->function->nr_pcs, sizeof(*out->rows));
 	for (size_t i = 0; i < making->function->nr_pcs; i++) {
 		uint64_t vaddr;
 		size_t at = to_vaddr(making, making->pcs[i].pc, &vaddr)
 				    ? insn_at(&making->listing, vaddr)
 				    : out->nr_insns;
 
+		out->rows[i] = (uint32_t)at;
 		if (at < out->nr_insns)
 			out->insns[at].samples += making->pcs[i].samples;
 		else
 			out->elsewhere += making->pcs[i].samples;
 	}
-	if (!out->elsewhere)
-		return;
-	measure_init(making->recording, &measure);
-	add_note(making, "%s of its samples are at addresses that this code has not",
-		 measure_plain(&measure, out->elsewhere, number));
 }
 
 static int ask_lines(struct making *making, struct fpl_err *err)

@@ -58,7 +58,7 @@ void annotation_fini(struct annotation *annotation);
 /*
  * Annotate the functions of @code, found in @recording, with the most samples, in turn; one that
  * does not fit, and one without code, is left out. Afterwards annotations_fini(). As
- * annotator_make(). Cost: at most 4 * ANNOTATIONS_MAX functions are looked at.
+ * annotator_make(). Cost: O(stacks); at most 4 * ANNOTATIONS_MAX functions are looked at.
  */
 void annotations_make(struct annotator *annotator, const struct recording *recording,
 		      const struct hot_code *code, struct annotations *ret);

@@ -58,6 +58,13 @@ static int by_place(const void *a, const void *b)
 	return order ? order : compare(left->pc, right->pc);
 }
 
+/* The frame of user code that @stack ran in; NULL: it ran in the kernel, or has no frames. */
+static const struct recording_frame *user_leaf(const struct recording *recording,
+					       const struct recording_stack *stack)
+{
+	return stack->nr_kernel || !stack->nr_user ? NULL : recording_frame_at(recording, stack, 0);
+}
+
 /* Adds up the samples of each frame that is a leaf: to @ret [recording->nr_frames]. */
 static void count_leaves(const struct recording *recording, struct hot_code *code, uint64_t *ret)
 {
@@ -67,13 +74,12 @@ static void count_leaves(const struct recording *recording, struct hot_code *cod
 	for (size_t i = 0; i < recording->nr_stacks; i++) {
 		const struct recording_stack *stack = &recording->stacks[i];
 		uint64_t shown = measure_stack(&measure, stack);
-		const struct recording_frame *frame;
+		const struct recording_frame *frame = user_leaf(recording, stack);
 
 		code->samples += shown;
 		code->kernel += stack->nr_kernel ? shown : 0;
-		if (stack->nr_kernel || !stack->nr_user)
+		if (!frame)
 			continue;
-		frame = recording_frame_at(recording, stack, 0);
 		if (frame->address == RECORDING_NO_ADDRESS)
 			code->without += shown;
 		else
@@ -106,13 +112,15 @@ static size_t list_leaves(const struct recording *recording, const uint64_t *sam
 	return nr;
 }
 
-static void add_leaf(struct hot_code *code, const struct leaf *leaf, bool is_first)
+static void add_leaf(struct hot_code *code, const struct recording *recording,
+		     const struct leaf *leaf, bool is_first)
 {
 	struct hot_function *function = &code->functions[code->nr - 1];
 
 	if (is_first || code->pcs[code->nr_pcs - 1].pc != leaf->pc)
 		code->pcs[code->nr_pcs++] = (struct hot_pc){ .pc = leaf->pc };
 	code->pcs[code->nr_pcs - 1].samples += leaf->samples;
+	code->pc_of_frames[leaf->frame - recording->frames] = (uint32_t)code->nr_pcs - 1;
 	function->samples += leaf->samples;
 	function->nr_pcs = code->nr_pcs - function->first_pc;
 }
@@ -148,6 +156,8 @@ void hot_code_find(const struct recording *recording, struct hot_code *ret)
 	nr = list_leaves(recording, samples, leaves);
 	ret->functions = must_calloc(nr + 1, sizeof(*ret->functions));
 	ret->pcs = must_calloc(nr + 1, sizeof(*ret->pcs));
+	ret->pc_of_frames = must_calloc(recording->nr_frames + 1, sizeof(*ret->pc_of_frames));
+	memset(ret->pc_of_frames, 0xff, recording->nr_frames * sizeof(*ret->pc_of_frames));
 	for (size_t i = 0; i < nr; i++) {
 		bool is_first = !i || compare_functions(&leaves[i - 1], &leaves[i]);
 
@@ -157,7 +167,7 @@ void hot_code_find(const struct recording *recording, struct hot_code *ret)
 						       .object = leaves[i].frame->object,
 						       .start = leaves[i].start,
 						       .first_pc = ret->nr_pcs };
-		add_leaf(ret, &leaves[i], is_first);
+		add_leaf(ret, recording, &leaves[i], is_first);
 	}
 	qsort(ret->functions, ret->nr, sizeof(*ret->functions), by_samples);
 }
@@ -168,7 +178,16 @@ void hot_code_fini(struct hot_code *code)
 		free(code->functions[i].name);
 	free(code->functions);
 	free(code->pcs);
+	free(code->pc_of_frames);
 	*code = (struct hot_code){ .nr = 0 };
+}
+
+uint32_t hot_code_pc(const struct hot_code *code, const struct recording *recording,
+		     const struct recording_stack *stack)
+{
+	const struct recording_frame *leaf = user_leaf(recording, stack);
+
+	return leaf ? code->pc_of_frames[leaf - recording->frames] : HOT_CODE_NO_PC;
 }
 
 /*

@@ -24,14 +24,17 @@ struct hot_function {
 	size_t first_pc, nr_pcs; /* in hot_code.pcs */
 };
 
+#define HOT_CODE_NO_PC UINT32_MAX
+
 struct hot_code {
 	struct hot_function *functions; /* owned [nr]: the hottest first */
 	size_t nr;
 	struct hot_pc *pcs; /* owned [nr_pcs]: of a function ascending by pc, each once */
 	size_t nr_pcs;
-	uint64_t samples; /* of the recording */
-	uint64_t kernel;  /* of stacks with kernel frames, whose leaf is one of them */
-	uint64_t without; /* of user code whose leaf has no address */
+	uint32_t *pc_of_frames; /* owned: of each frame of the recording, in pcs; HOT_CODE_NO_PC */
+	uint64_t samples;	/* of the recording */
+	uint64_t kernel;	/* of stacks with kernel frames, whose leaf is one of them */
+	uint64_t without;	/* of user code whose leaf has no address */
 };
 
 /*
@@ -40,6 +43,10 @@ struct hot_code {
  */
 void hot_code_find(const struct recording *recording, struct hot_code *ret);
 void hot_code_fini(struct hot_code *code);
+
+/* The entry of code->pcs that @stack, of its recording, ran at; HOT_CODE_NO_PC: none. */
+uint32_t hot_code_pc(const struct hot_code *code, const struct recording *recording,
+		     const struct recording_stack *stack);
 
 /* How a text names a function; the higher the better. */
 enum hot_match {

@@ -183,6 +183,17 @@ static void add_package(const struct annotate *annotate, struct annotation *anno
 		annotation_add_note(annotation, hint);
 }
 
+/* Samples that none of the instructions has. */
+static void add_elsewhere(const struct measure *measure, struct annotation *annotation)
+{
+	char number[MEASURE_NUMBER_SIZE];
+	AUTO_FREE char *note =
+		must_asprintf("%s of its samples are at addresses that this code has not",
+			      measure_plain(measure, annotation->elsewhere, number));
+
+	annotation_add_note(annotation, note);
+}
+
 /* Annotate what was chosen. Returns how many of them have code. */
 static size_t write_all(struct annotate *annotate, FILE *to, struct json *json)
 {
@@ -201,6 +212,8 @@ static size_t write_all(struct annotate *annotate, FILE *to, struct json *json)
 			annotator_make(annotate->annotator, &annotate->recording, &annotate->code,
 				       annotate->chosen[i], &annotation);
 
+		if (annotation.elsewhere)
+			add_elsewhere(&measure, &annotation);
 		add_package(annotate, &annotation, lack);
 		nr += annotation.nr_insns != 0;
 		if (json) {

@@ -116,6 +116,7 @@ static void diff_init(struct diff *diff, const struct diff_options *options,
 	pairing.by = FUNCTIONS_BY_TEXT;
 	pairing_init(&diff->lines, &pairing);
 	pairing.text.symbols_only = shown.inlined == FORMAT_INLINED_NEVER;
+	pairing.text.by_function = true;
 	pairing.by = options->any_object ? FUNCTIONS_BY_NAME : FUNCTIONS_BY_PLACE;
 	pairing.shares = options->normalize;
 	pairing_init(&diff->shown, &pairing);
@@ -520,11 +521,9 @@ int diff_run(const struct diff_options *options, struct privileged_helper *helpe
 }
 
 /* The recordings are two times of a store. */
-static int diff_store(struct diff_options *options)
+static int take_store(struct diff_options *options)
 {
-	struct privileged_helper helper = HELPER_NONE;
 	struct fpl_err err = { 0 };
-	int status;
 
 	if (store_input_open(&options->store, &err))
 		return inputs_fail(&err);
@@ -532,9 +531,7 @@ static int diff_store(struct diff_options *options)
 	options->nr_files = 2;
 	options->nr_before = 1;
 	options->normalize |= !store_input_is_even(&options->store);
-	status = diff_run(options, &helper);
-	helper_fini(&helper);
-	return status;
+	return CLI_EXIT_OK;
 }
 
 int cmd_diff(int argc, char **argv)
@@ -542,16 +539,19 @@ int cmd_diff(int argc, char **argv)
 	CLEANUP(diff_options_fini)
 	struct diff_options options = { .output.formats = &diff_formats };
 	struct privileged_helper helper = HELPER_NONE;
+	int status;
 
 	if (diff_options_parse(argc, argv, &options))
 		return CLI_EXIT_USAGE;
 	output_options_set_log(&options.output);
-	if (options.store.folder)
-		return diff_store(&options);
-	file_guard((const char *const *)options.files, options.nr_files);
-
-	int status = diff_run(&options, &helper);
-
+	if (options.store.folder) {
+		status = take_store(&options);
+		if (status)
+			return status;
+	} else {
+		file_guard((const char *const *)options.files, options.nr_files);
+	}
+	status = diff_run(&options, &helper);
 	helper_fini(&helper);
 	return status;
 }

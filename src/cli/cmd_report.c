@@ -170,37 +170,36 @@ int report_run(const struct report_options *options, struct privileged_helper *h
 }
 
 /* The recording is a time of a store. */
-static int report_store(struct report_options *options)
+static int take_store(struct report_options *options)
 {
-	struct privileged_helper helper = HELPER_NONE;
 	struct fpl_err err = { 0 };
-	int status;
 
 	if (store_input_open(&options->store, &err))
 		return inputs_fail(&err);
 	options->source = store_input_one(&options->store, &options->files);
 	options->nr_files = 1;
-	status = report_run(options, &helper);
-	helper_fini(&helper);
-	return status;
+	return CLI_EXIT_OK;
 }
 
 int report_main(int argc, char **argv, const struct argp *argp, const char *usual_format)
 {
 	CLEANUP(report_options_fini) struct report_options options;
 	struct privileged_helper helper = HELPER_NONE;
+	int status;
 
 	if (report_options_parse(argc, argv, argp, usual_format, &options))
 		return CLI_EXIT_USAGE;
 	output_options_set_log(&options.output);
-	if (options.store.folder)
-		return report_store(&options);
-	file_guard((const char *const *)options.files, options.nr_files);
+	if (options.store.folder) {
+		status = take_store(&options);
+		if (status)
+			return status;
+	} else {
+		file_guard((const char *const *)options.files, options.nr_files);
+	}
 	if (options.usual_file && !options.output.quiet)
 		fpl_log(FPL_LOG_INFO, "%s: read, since no FILE was given", options.usual_file);
-
-	int status = report_run(&options, &helper);
-
+	status = report_run(&options, &helper);
 	helper_fini(&helper);
 	return status;
 }

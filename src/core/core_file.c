@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/cursor.h"
+#include "base/sorted.h"
 
 /* struct elf_prstatus of x86-64: the signal, the thread, and struct user_regs_struct. */
 #define STATUS_SIGNAL 12u
@@ -370,38 +371,18 @@ void core_file_close(struct core_file *core)
 
 const struct core_segment *core_file_segment(const struct core_file *core, uint64_t addr)
 {
-	size_t low = 0, high = core->segments.nr;
+	const struct core_segment *list = core->segments.list;
+	size_t at = SORTED_UP_TO(list, vaddr, core->segments.nr, addr);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct core_segment *s = &core->segments.list[middle];
-
-		if (addr < s->vaddr)
-			high = middle;
-		else if (addr - s->vaddr >= s->size)
-			low = middle + 1;
-		else
-			return s;
-	}
-	return NULL;
+	return at && addr - list[at - 1].vaddr < list[at - 1].size ? &list[at - 1] : NULL;
 }
 
 const struct core_mapping *core_file_mapping(const struct core_file *core, uint64_t addr)
 {
-	size_t low = 0, high = core->mappings.nr;
+	const struct core_mapping *list = core->mappings.list;
+	size_t at = SORTED_UP_TO(list, start, core->mappings.nr, addr);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct core_mapping *map = &core->mappings.list[middle];
-
-		if (addr < map->start)
-			high = middle;
-		else if (addr >= map->end)
-			low = middle + 1;
-		else
-			return map;
-	}
-	return NULL;
+	return at && addr < list[at - 1].end ? &list[at - 1] : NULL;
 }
 
 int core_file_memory(const struct core_file *core, uint64_t addr, void *dst, size_t size)

@@ -5,12 +5,15 @@
 #include <string.h>
 
 #include "bpf/shared.h"
+#include "view/annotation.h"
 
 void call_groups_fini(struct call_groups *groups)
 {
 	vector_fini(&groups->all);
+	vector_fini(&groups->rows);
 	free(groups->of_stacks);
 	id_table_fini(&groups->ids);
+	id_table_fini(&groups->row_ids);
 }
 
 static struct call_group group_of(const struct recording *recording,
@@ -80,4 +83,30 @@ void call_groups_make(const struct recording *recording, size_t nr_max, struct c
 		return;
 	call_groups_fini(ret);
 	make(recording, nr_max, false, ret);
+}
+
+static uint32_t find_or_add_row(struct call_groups *groups, const struct call_row *key)
+{
+	const struct call_row *list = groups->rows.list;
+	uint64_t hash = id_table_hash(0, key, sizeof(*key));
+	uint32_t found = ID_TABLE_FIND(&groups->row_ids, hash, i,
+				       list[i].group == key->group && list[i].row == key->row);
+
+	if (found != ID_TABLE_NONE)
+		return found;
+	must_id_table_add(&groups->row_ids, hash, (uint32_t)groups->rows.nr);
+	must_push(&groups->rows, *key);
+	return (uint32_t)groups->rows.nr - 1;
+}
+
+void call_groups_split(struct call_groups *groups, const struct recording *recording,
+		       const uint32_t *rows)
+{
+	for (size_t i = 0; i < recording->nr_stacks; i++) {
+		const struct call_row key = { groups->of_stacks[i], rows[i] };
+
+		if (key.row != ANNOTATION_NONE)
+			groups->of_stacks[i] =
+				(uint32_t)groups->all.nr + find_or_add_row(groups, &key);
+	}
 }

@@ -20,13 +20,25 @@ struct call_group {
 	uint8_t state;	 /* enum recording_state */
 };
 
+/* A part of a group: the samples of one row of code. */
+struct call_row {
+	uint32_t group, row;
+};
+
 struct call_groups {
 	VECTOR(struct call_group) all; /* no two alike */
+	VECTOR(struct call_row) rows;  /* no two alike; numbered as groups, behind all of them */
 	uint32_t *of_stacks;	       /* owned: the group of each stack of the recording */
-	struct id_table ids;
+	struct id_table ids, row_ids;
 };
 
 /* More than @nr_max groups are told apart by name and not by pid. Cost:
  * O(frames of all stacks). */
 void call_groups_make(const struct recording *recording, size_t nr_max, struct call_groups *ret);
+/*
+ * Make samples of different rows of code different groups: the group of a stack is then one of
+ * groups->rows. @rows: of each stack, annotations.rows. Once. Cost: O(stacks).
+ */
+void call_groups_split(struct call_groups *groups, const struct recording *recording,
+		       const uint32_t *rows);
 void call_groups_fini(struct call_groups *groups);

@@ -7,19 +7,6 @@
 #include "base/cleanup.h"
 #include "view/jump_lanes.h"
 
-/* [row, samples...], of rows that have any; rows are instructions. */
-static void put_samples(struct json *json, const struct annotation *of)
-{
-	json_open(json, "samples_at", '[');
-	for (size_t i = 0; i < of->nr_insns; i++) {
-		if (!of->insns[i].samples)
-			continue;
-		json_number(json, NULL, i);
-		json_number(json, NULL, of->insns[i].samples);
-	}
-	json_close(json, ']');
-}
-
 /* [row, "name"...], of rows that lead to another function. */
 static void put_targets(struct json *json, const struct annotation *of)
 {
@@ -63,7 +50,7 @@ static void put_inlined(struct json *json, const struct annotation *of, size_t r
 	json_close(json, ']');
 }
 
-/* [row, line or -1, samples, inlined...]: rows from which on code is of another line. */
+/* [row, line or -1, inlined...]: rows from which on code is of another line. */
 static void put_places(struct json *json, const struct annotation *of)
 {
 	json_open(json, "places", '[');
@@ -77,19 +64,17 @@ static void put_places(struct json *json, const struct annotation *of)
 			fputs("-1", json->to);
 		else
 			fprintf(json->to, "%u", of->insns[i].line);
-		json_number(json, NULL, samples);
 		put_inlined(json, of, i);
 	}
 	json_close(json, ']');
 }
 
-/* [file, number, samples, source or null]. */
+/* [file, number, source or null]. */
 static void put_line(struct json *json, const struct annotation_line *line)
 {
 	json_open(json, NULL, '[');
 	json_string(json, NULL, line->file);
 	json_number(json, NULL, line->number);
-	json_number(json, NULL, line->samples);
 	if (line->text)
 		json_string(json, NULL, line->text);
 	else
@@ -102,13 +87,11 @@ static void put_function(struct json *json, const struct annotation *of)
 	json_open(json, NULL, '{');
 	json_string(json, "name", of->function);
 	json_string(json, "object", of->object);
-	json_number(json, "samples", of->samples);
 	json_address(json, "start", of->start);
 	JSON_ARRAY(json, "notes", of->nr_notes, json_string(json, NULL, of->notes[i]));
 	JSON_ARRAY(json, "lines", of->nr_lines, put_line(json, &of->lines[i]));
 	JSON_COLUMN(json, "size", of->nr_insns, of->insns[i].size);
 	JSON_ARRAY(json, "text", of->nr_insns, json_string(json, NULL, of->insns[i].text));
-	put_samples(json, of);
 	put_targets(json, of);
 	put_jumps(json, of);
 	put_places(json, of);
@@ -121,7 +104,6 @@ void html_code_write(struct json *json, const struct annotations *code)
 		return;
 	json_open(json, "code", '{');
 	json_number(json, "left_out", code->left_out);
-	json_number(json, "kernel", code->kernel);
 	JSON_ARRAY(json, "functions", code->nr, put_function(json, &code->list[i]));
 	json_close(json, '}');
 }

@@ -60,6 +60,7 @@ static int make_paths(struct page *page, const struct format_options *options, s
 		.text = { .addresses = options->addresses,
 			  .symbols_only = page->pair || options->inlined == FORMAT_INLINED_NEVER,
 			  .lines = options->lines,
+			  .by_function = true,
 			  .verbatim = true,
 			  /* marks of two walks are those of their frames */
 			  .fold_recursion = options->fold_recursion && !page->pair },
@@ -80,6 +81,8 @@ static void make_trees(struct page *page)
 {
 	call_functions_make(&page->paths, 1, &page->functions);
 	call_groups_make(page->recording, GROUPS_MAX, &page->groups);
+	if (page->code)
+		call_groups_split(&page->groups, page->recording, page->code->rows);
 	for (unsigned side = 0; side <= page->pair; side++) {
 		const struct call_tree_options tree_options = {
 			.sides = 1u << side,
@@ -110,6 +113,12 @@ static void write_known(struct json *json, bool known, uint64_t value)
 		fputs("-1", json->to);
 }
 
+static void write_row(struct json *json, const struct call_row *row)
+{
+	json_number(json, NULL, row->group);
+	json_number(json, NULL, row->row);
+}
+
 static void write_groups(struct page *page, const uint32_t *comms)
 {
 	struct json *json = &page->parts.json;
@@ -124,6 +133,9 @@ static void write_groups(struct page *page, const uint32_t *comms)
 	JSON_COLUMN(json, "origins", nr, list[i].origins);
 	JSON_ARRAY(json, "class", nr, write_known(json, list[i].has_class, list[i].class));
 	JSON_ARRAY(json, "state", nr, write_known(json, list[i].state, list[i].state - 1u));
+	if (page->code)
+		JSON_ARRAY(json, "rows", page->groups.rows.nr,
+			   write_row(json, &page->groups.rows.list[i]));
 	json_close(json, '}');
 }
 
@@ -167,7 +179,7 @@ static void write_all(struct page *page, FILE *to)
 			recording_string(page->recording, page->groups.all.list[i].comm));
 	html_parts_init(to, &page->paths, &page->functions, &page->parts);
 	json_open(json, NULL, '{');
-	json_number(json, "format", 1);
+	json_number(json, "format", page->code ? 2 : 1);
 	json_string(json, "fpless", FPL_VERSION);
 	json_number(json, "samples", page->paths.samples[0]);
 	json_number(json, "cut", page->paths.cut[0]);

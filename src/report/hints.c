@@ -161,7 +161,7 @@ static void find_one(struct names *names, const struct runtimes *runtimes,
 	if (ret->generated && !name.symbol)
 		error = strings_intern(&names->strings,
 				       names->profile->fp_only ? "an address in no file"
-							       : "code made at run time",
+							       : "code without a name",
 				       &ret->text);
 	else
 		error = names_text(names, &name, &ret->text);

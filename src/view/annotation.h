@@ -48,6 +48,8 @@ struct annotation {
 	uint64_t of;	      /* samples of the recording */
 	struct annotation_insn *insns;
 	size_t nr_insns;
+	/* owned [of hot_function.nr_pcs]: the instruction of each pc; nr_insns: none has it */
+	uint32_t *rows;
 	struct annotation_site *sites;
 	size_t nr_sites;
 	struct annotation_line *lines; /* by file, then by number */
@@ -56,12 +58,17 @@ struct annotation {
 	size_t nr_notes;
 };
 
-/* Annotations of the hottest functions, for a page. */
+/*
+ * Annotations of the hottest functions, for a page. Their instructions are rows: those of each
+ * function in turn, behind them one for its samples that no instruction has; the last row of all
+ * is of the kernel, whose code is not here.
+ */
 struct annotations {
 	struct annotation *list; /* the hottest first */
 	size_t nr;
 	size_t left_out; /* functions with samples that have none here */
-	uint64_t kernel; /* samples of kernel code, which has none either */
+	/* owned: the row of each stack of the recording; ANNOTATION_NONE: code that is not here */
+	uint32_t *rows;
 };
 
 /*

@@ -179,6 +179,27 @@ class AgainstPprof(Case):
             self.assertEqual({line["line"]: line["samples"] for line in function["lines"] if line["samples"]}, lines)
 
 
+class StrippedGo(Case):
+    def test_stripped_go_has_its_functions(self):
+        if not GO:
+            self.skipTest("no go")
+        source, whole, stripped = (os.path.join(self.folder, name) for name in ("x.go", "whole", "stripped"))
+        with open(source, "w", encoding="utf-8") as file:
+            file.write("package main\n\n//go:noinline\nfunc work(n uint64) uint64 {\n\tx := n\n\tfor i := uint64(0); i < n; i++ {\n"
+                       "\t\tx ^= x<<7 + i\n\t}\n\treturn x\n}\n\nfunc main() { println(work(3)) }\n")
+        for path, flags in ((whole, ""), (stripped, "-s -w ")):
+            run(GO, "build", "-ldflags", flags + "-B 0x" + 20 * "5a", "-o", path, source, timeout_s=580,
+                GOCACHE=os.path.join(self.folder, "cache"), GOFLAGS="-mod=mod", GO111MODULE="off")
+        insns = instructions(whole, "main.work")
+        self.assertEqual(run("nm", stripped).stdout, "")
+        frames = [{**frame_of(stripped, 20 * "5a", insn, None, insn), "offset": None, "start": hex(insns[0])} for insn in (insns[1], insns[4])]
+        name, recording = f"[stripped+{insns[0]:#x}]", self.record([(3, frames[:1], []), (4, frames[1:], [])])
+        function, = json.loads(run(FPLESS, "annotate", "--json", name, recording).stdout)["functions"]
+        self.assertEqual({int(insn["vaddr"], 16): insn["samples"] for insn in function["instructions"] if insn["samples"]},
+                         {insns[1]: 3, insns[4]: 4})
+        self.assertEqual([int(insn["vaddr"], 16) for insn in function["instructions"]][:len(insns)], insns)
+
+
 class Annotate(Case):
     def test_samples_of_each_instruction_are_those_of_the_recording(self):
         function, = self.functions("work", self.usual())

@@ -274,6 +274,23 @@ says '^ +dump .a.py:180.$'
 expect 0 '' report -q --lines "$work/script.jsonl"
 says '33.3% +33.3%  dump .a.py:179.  '
 
+# So is it in pages and in differences; folded stacks have the lines.
+meta='{"type":"meta","format":1,"event":"cpu-clock","period_ns":1,"hz":99}'
+printf '%s\n' "$meta" "$(script 179)" >"$work/before.jsonl"
+printf '%s\n' "$meta" "$(script 180)" >"$work/after.jsonl"
+expect 0 '' report -q "$work/script.jsonl" -o "$work/script.html"
+grep -q 'dump (a.py:120)' "$work/script.html" || failed=1
+grep -q 'dump (a.py:1[78]' "$work/script.html" && failed=1
+expect 0 '' report -q --lines "$work/script.jsonl" -o "$work/script.html"
+grep -q 'dump (a.py:179)' "$work/script.html" || failed=1
+expect 0 '' diff -q "$work/before.jsonl" "$work/after.jsonl" -o "$work/script.html"
+expect 0 '' diff -q "$work/before.jsonl" "$work/after.jsonl"
+says '100.00% +100.00% +.0.00 .*dump .a.py:120.'
+grep -q 'dump (a.py:120)' "$work/script.html" || failed=1
+grep -q 'dump (a.py:1[78]' "$work/script.html" && failed=1
+expect 0 '' diff -q -f "$work/before.jsonl" "$work/after.jsonl"
+says 'dump .a.py:179. 2 0'
+
 # .jsonl read and written again is the same bytes.
 expect 0 '' report -q "$work/a.folded" -o "$work/a.jsonl" -o "$work/a2.folded"
 expect 0 '' report -q "$work/a.jsonl" -o "$work/again.jsonl"

@@ -17,6 +17,7 @@
 #include "picture/html_time.h"
 #include "picture/walk_pair.h"
 #include "recording/verdict_class.h"
+#include "view/annotation.h"
 
 /* All that a tree is made of. */
 struct made {
@@ -265,6 +266,37 @@ static void beyond_as_many_groups_pids_are_one(void **state)
 	}
 }
 
+static void groups_split_by_the_rows_of_code(void **state)
+{
+	/* "a" with row 4 (two stacks), without code, and with row 0; "b" with row 4 */
+	static const char comms[] = "abaaa";
+	static const uint32_t rows[] = { 4, 4, ANNOTATION_NONE, 4, 0 };
+	static const uint32_t groups_of[] = { 2, 3, 0, 2, 4 };
+	CLEANUP(recording_fini) struct recording recording;
+	CLEANUP(call_groups_fini) struct call_groups groups = { 0 };
+
+	(void)state;
+	assert_int_equal(recording_init(&recording), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const char comm[] = { comms[i], '\0' };
+		struct recording_stack key = { .count = 1, .has = RECORDING_HAS_COMM, .task = i };
+
+		assert_int_equal(recording_add_text(&recording, comm, &key.comm), 0);
+		assert_int_equal(recording_add_stack(&recording, &key, NULL, NULL), 0);
+	}
+	call_groups_make(&recording, 100, &groups);
+	assert_int_equal(groups.all.nr, 2);
+	call_groups_split(&groups, &recording, rows);
+	assert_int_equal(groups.rows.nr, 3);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		assert_int_equal(groups.of_stacks[i], groups_of[i]);
+		if (rows[i] == ANNOTATION_NONE)
+			continue;
+		assert_int_equal(groups.rows.list[groups_of[i] - 2].row, rows[i]);
+		assert_int_equal(groups.rows.list[groups_of[i] - 2].group, i == 1);
+	}
+}
+
 /* Frames are letters, leaf first. */
 static void add_walks(struct recording *recording, const char *c, const char *f, uint8_t class)
 {
@@ -492,6 +524,7 @@ int main(void)
 		cmocka_unit_test(as_many_nodes_as_there_is_room_for),
 		cmocka_unit_test(a_tree_of_both_sides_has_them_as_groups),
 		cmocka_unit_test(beyond_as_many_groups_pids_are_one),
+		cmocka_unit_test(groups_split_by_the_rows_of_code),
 		cmocka_unit_test(frames_of_both_walks_are_marked),
 		cmocka_unit_test(moments_are_where_their_stacks_end_slice_by_slice),
 		cmocka_unit_test(threads_have_their_samples_in_time),

@@ -7,6 +7,7 @@
 #include "tests/support/cfi_builder.h"
 #include "tests/support/go_builder.h"
 #include "tests/support/patient_limits.h"
+#include "unwind/function_list.h"
 #include "unwind/go_way.h"
 #include "unwind/table_check.h"
 
@@ -459,6 +460,36 @@ static void a_damaged_table_does_no_harm(void **state)
 	elf_builder_fini(&b);
 }
 
+/* Without any FDE: its names, and its code for readers, are by these. */
+static void functions_of_the_table_are_functions_of_the_file(void **state)
+{
+	static const struct go_builder_function functions[] = {
+		{ BYTES(FRAME), FRAME_DEPTHS, 0, false },
+		{ BYTES(FRAME), FRAME_DEPTHS, 0, false },
+	};
+	const struct go_builder go = { .functions = functions,
+				       .nr = 2,
+				       .said_text = GO_BUILDER_TEXT };
+	struct function_list list;
+	struct vaddr_range first, second;
+	struct elf_file *elf = NULL;
+	struct elf_builder b;
+
+	(void)state;
+	go_builder_elf(&b, &go);
+	assert_int_equal(elf_file_from_memory(b.bytes, b.size, "go", &elf, NULL), 0);
+	assert_int_equal(function_list_read(elf, NULL, &list, NULL), 0);
+	assert_int_equal(list.nr, 2);
+	assert_true(function_list_find(&list, GO_BUILDER_TEXT + 3, &first));
+	assert_int_equal(first.start, GO_BUILDER_TEXT);
+	assert_true(function_list_find(&list, first.end, &second));
+	assert_int_equal(second.start, first.end);
+	assert_false(function_list_find(&list, second.end, &first));
+	function_list_fini(&list);
+	elf_file_close(elf);
+	elf_builder_fini(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -468,6 +499,7 @@ int main(void)
 		cmocka_unit_test(functions_without_a_frame_find_back_as_they_do_themselves),
 		cmocka_unit_test(the_way_back_is_known_by_the_whole_form_alone),
 		cmocka_unit_test(half_a_function_is_not_read_behind_its_end),
+		cmocka_unit_test(functions_of_the_table_are_functions_of_the_file),
 		cmocka_unit_test(the_function_a_program_begins_with_has_no_caller),
 		cmocka_unit_test(functions_are_where_their_code_shows_them),
 		cmocka_unit_test(a_table_that_the_code_gives_the_lie_is_not_believed),

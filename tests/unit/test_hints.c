@@ -103,7 +103,7 @@ static void places_are_told_apart_by_function_reason_and_run_time(void **state)
 	assert_string_equal(
 		text,
 		"  cut short    57 of 166 user stacks (34.34 %), most of them in\n"
-		"            30 no_cfi        code made at run time  (made at run time by java)\n"
+		"            30 no_cfi        code without a name  (made at run time by java)\n"
 		"               start java with -XX:+PreserveFramePointer: compiled code is then "
 		"walked\n"
 		"            12 no_cfi        [a\\x1bpp+0x1000]  (a\\x1bpp)\n"
@@ -136,8 +136,8 @@ static void one_line_says_where_most_walks_end(void **state)
 	fclose(to);
 	names_fini(&names);
 	assert_string_equal(text,
-			    "  cut short    34.3 % of the stacks, most of them in code made at run "
-			    "time (made at run time by java, no_cfi): start java with "
+			    "  cut short    34.3 % of the stacks, most of them in code without "
+			    "a name (made at run time by java, no_cfi): start java with "
 			    "-XX:+PreserveFramePointer: compiled code is then walked\n");
 }
 
@@ -145,7 +145,7 @@ static void the_json_says_the_same(void **state)
 {
 	static const char begin[] =
 		"\"incomplete\":{\"samples\":57,\"places\":6,\"most\":[{\"samples\":30,"
-		"\"stop\":\"no_cfi\",\"function\":\"code made at run time\",\"object\":null,"
+		"\"stop\":\"no_cfi\",\"function\":\"code without a name\",\"object\":null,"
 		"\"advice\":\"start java with -XX:+PreserveFramePointer: compiled code is then "
 		"walked\"},{\"samples\":12,"
 		"\"stop\":\"no_cfi\",\"function\":\"[a\\\\x1bpp+0x1000]\","

@@ -99,6 +99,16 @@ static void samples_are_those_of_leaves_by_pc(void **state)
 	assert_int_equal(pcs[0].samples, 5);
 	assert_int_equal(pcs[1].pc, 0x1010);
 	assert_int_equal(pcs[1].samples, 7);
+
+	/* stacks lead to the pcs that their samples are counted at */
+	static const uint64_t pc_of_stacks[] = { 0x1010, 0x1010, 0x1008, 0, 0x1010, 0, 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(pc_of_stacks); i++) {
+		uint32_t pc = hot_code_pc(&code, &recording, &recording.stacks[i]);
+
+		assert_int_equal(pc == HOT_CODE_NO_PC ? 0 : code.pcs[pc].pc, pc_of_stacks[i]);
+		assert_int_equal(pc == code.functions[0].first_pc, i == 4);
+	}
 }
 
 static void code_without_name_and_start_is_its_pc(void **state)

@@ -18,22 +18,25 @@ function laneText(parts, columns) {
 	return columns ? text + (parts >= LANE_TARGET ? ">" : across ? "─" : " ") : "";
 }
 
-// A function as the file has it: numbers by row, where those are few in pairs.
+// A function as the file has it: an instruction is a row, and one more row is of samples that no instruction has.
 class Code {
-	constructor(raw) {
+	// @first: the number of its first row among those of all functions.
+	constructor(raw, first) {
 		this.name = raw.name;
 		this.object = raw.object;
-		this.samples = raw.samples;
 		this.notes = raw.notes;
-		this.lines = raw.lines.map(([file, number, samples, source]) => ({ file, number, samples, source }));
+		this.lines = raw.lines.map(([file, number, source]) => ({ file, number, source, samples: 0 }));
 		this.text = raw.text;
 		this.lanes = raw.lanes;
 		this.jumps = raw.jumps;
-		this.at = Code.pairs(raw.samples_at);
-		this.targets = Code.pairs(raw.targets);
+		this.first = first;
+		this.end = first + raw.text.length + 1;
+		this.targets = new Map();
+		for (let i = 0; i < raw.targets.length; i += 2)
+			this.targets.set(raw.targets[i], raw.targets[i + 1]);
 		this.places = new Map();
-		for (let i = 0; i < raw.places.length; i += 4)
-			this.places.set(raw.places[i], { line: raw.places[i + 1], samples: raw.places[i + 2], inlined: raw.places[i + 3] });
+		for (let i = 0; i < raw.places.length; i += 3)
+			this.places.set(raw.places[i], { line: raw.places[i + 1], inlined: raw.places[i + 2], samples: 0 });
 		this.addresses = [];
 		let address = BigInt(raw.start);
 		for (const size of raw.size) {
@@ -42,11 +45,25 @@ class Code {
 		}
 	}
 
-	static pairs(list) {
-		const pairs = new Map();
-		for (let i = 0; i < list.length; i += 2)
-			pairs.set(list[i], list[i + 1]);
-		return pairs;
+	// Take the samples of each row from @counts, of all functions; lines and places have those of their instructions.
+	weigh(counts) {
+		this.at = counts.subarray(this.first, this.end);
+		this.samples = this.at.reduce((sum, samples) => sum + samples, 0);
+		this.elsewhere = this.at[this.text.length];
+		for (const line of this.lines)
+			line.samples = 0;
+		let place = null;
+		this.text.forEach((_, i) => {
+			if (this.places.has(i)) {
+				place = this.places.get(i);
+				place.samples = 0;
+			}
+			if (!place)
+				return;
+			place.samples += this.at[i];
+			if (place.line >= 0)
+				this.lines[place.line].samples += this.at[i];
+		});
 	}
 
 	// "mix, inlined in work at w.c:15"
@@ -66,17 +83,24 @@ class Code {
 class CodeView {
 	constructor(app) {
 		this.app = app;
-		this.all = app.model.code.functions.map((raw) => new Code(raw));
+		let row = 0;
+		this.all = app.model.code.functions.map((raw) => {
+			const code = new Code(raw, row);
+			row = code.end;
+			return code;
+		});
+		this.kernelRow = row;
 		this.choices = el("div", { class: "choices" });
 		this.heading = el("div", { class: "heading" });
 		this.rows = el("tbody", {});
 		this.heads = ["Share", UNIT.many, "Line or address", "Jumps", "Code"].map((head) => el("th", {}, head));
 		this.scroll = el("div", { class: "table", tabindex: 0, "aria-label": "Instructions", onscroll: () => this.fill() },
 			el("table", {}, el("thead", {}, el("tr", {}, this.heads)), this.rows));
-		const { left_out: out, kernel } = app.model.code;
+		const out = app.model.code.left_out;
+		this.kernel = el("p", { class: "note kernel" });
 		this.element = el("section", { class: "sandwich code" },
 			el("aside", {}, this.choices, out ? el("p", { class: "note" }, `and ${plural(out, "function")} without code here`) : null,
-				kernel ? el("p", { class: "note kernel" }, `Code of the kernel is not here: ${samples(kernel)} ran in it. perf annotate -k VMLINUX shows it.`) : null),
+				this.kernel),
 			el("div", { class: "both" }, this.heading, this.scroll));
 	}
 
@@ -93,7 +117,7 @@ class CodeView {
 
 	instruction(i) {
 		const { code } = this, target = code.targets.get(i);
-		return this.row("insn", code.at.get(i), [el("td", { class: "address" }, code.addresses[i]),
+		return this.row("insn", code.at[i], [el("td", { class: "address" }, code.addresses[i]),
 			el("td", { class: "lanes" }, laneText(code.jumps[i], code.lanes)),
 			el("td", {}, readable(code.text[i]), target ? el("span", { class: "target" }, ` <${readable(target)}>`) : "")]);
 	}
@@ -151,8 +175,8 @@ class CodeView {
 	head() {
 		const { code } = this, { model } = this.app;
 		this.heading.replaceChildren(el("h2", {}, shorten(readable(code.name), 400)),
-			el("p", {}, `${readable(code.object)}: self ${samples(code.samples)}, ${percent(code.samples, model.samples)} of all`),
-			...(model.filtered ? [el("p", { class: "note filters" }, "Counted here are all samples: filters do not apply to code.")] : []),
+			el("p", {}, `${readable(code.object)}: self ${samples(code.samples)}, ${percent(code.samples, model.shown)} of ${model.filtered ? "what is chosen" : "all"}`),
+			...(code.elsewhere ? [el("p", { class: "note" }, `${amount(code.elsewhere)} of its samples are at addresses that this code has not`)] : []),
 			...code.notes.map((note) => el("p", { class: "note" }, readable(note))),
 			el("div", { class: "hottest" }, code.hottest(5).map((line) =>
 				el("button", { onclick: () => this.lead(line.i) },
@@ -160,30 +184,41 @@ class CodeView {
 					el("code", {}, line.source ? readable(line.source.trim()) : "")))));
 	}
 
+	// Count what is shown, anew where that is another choice.
+	weigh() {
+		const { model } = this.app;
+		if (this.weighed === model.tree.inGroup)
+			return;
+		this.weighed = model.tree.inGroup;
+		const counts = model.rowCounts(this.kernelRow + 1), kernel = counts[this.kernelRow];
+		for (const code of this.all)
+			code.weigh(counts);
+		this.kernel.hidden = !kernel;
+		this.kernel.textContent = `Code of the kernel is not here: ${samples(kernel)} ran in it. perf annotate -k VMLINUX shows it.`;
+		this.code = null; // drawn anew
+	}
+
 	show() {
+		this.weigh();
 		const { app } = this, wanted = app.state.code;
 		const at = wanted >= 0 && wanted < this.all.length ? wanted : 0, code = this.all[at];
 		this.choices.replaceChildren(...this.all.map((each, i) => el("button", { class: i === at ? "here" : "", title: each.name,
-			onclick: () => app.set({ code: i }) }, el("b", {}, percent(each.samples, app.model.samples)), shorten(readable(each.name), 200))));
+			onclick: () => app.set({ code: i }) }, el("b", {}, percent(each.samples, app.model.shown)), shorten(readable(each.name), 200))));
 		this.heading.hidden = !code;
 		if (!code)
 			return;
-		if (this.code === code && this.filtered === app.model.filtered) {
+		if (this.code === code) {
 			this.fill(); // the window may be larger
 			return;
 		}
-		const same = this.code === code;
 		this.code = code;
-		this.filtered = app.model.filtered;
 		this.head();
-		if (same) {
-			this.fill();
-			return;
-		}
 		this.making = this.list();
 		this.from = this.to = -1;
 		this.widths();
-		this.scroll.scrollTop = 0;
+		if (this.drawn !== code)
+			this.scroll.scrollTop = 0;
+		this.drawn = code;
 		this.fill();
 	}
 }

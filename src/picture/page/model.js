@@ -94,10 +94,13 @@ class WalkTree extends Tree {
 	weigh(wanted, during) {
 		this.self.fill(0);
 		this.left.fill(0);
+		this.inGroup = new Float64Array(wanted.length);
 		const ends = during ? during.moments : this.ends;
 		for (let i = 0; i < ends.nr; i++)
-			if (wanted[ends.group[i]] && (!during || during.has(ends.slice[i])))
+			if (wanted[ends.group[i]] && (!during || during.has(ends.slice[i]))) {
 				(ends.kind[i] ? this.left : this.self)[ends.node[i]] += ends.count[i];
+				this.inGroup[ends.group[i]] += ends.count[i];
+			}
 		this.total.set(this.self);
 		for (let i = this.nr - 1; i > 0; i--) {
 			this.total[i] += this.left[i];
@@ -126,13 +129,18 @@ class WalkTree extends Tree {
 // What the groups are told apart by, and which of them are wanted.
 class Groups {
 	constructor(raw, names) {
-		this.nr = raw.comm.length;
-		this.comm = raw.comm.map((name) => names[name]);
-		this.pid = raw.pid;
-		this.stop = raw.stop;
-		this.origins = raw.origins;
-		this.class = raw.class;
-		this.state = raw.state;
+		// behind those of the lists, parts of them: [group, row of code]...
+		const { rows = [] } = raw, parts = rows.filter((_, i) => i % 2 === 0);
+		const all = (list) => parts.length ? list.concat(parts.map((group) => list[group])) : list;
+		this.nr = raw.comm.length + parts.length;
+		this.comm = all(raw.comm.map((name) => names[name]));
+		this.pid = all(raw.pid);
+		this.stop = all(raw.stop);
+		this.origins = all(raw.origins);
+		this.class = all(raw.class);
+		this.state = all(raw.state);
+		this.row = new Int32Array(this.nr).fill(-1); // of the code, -1: none
+		parts.forEach((_, i) => { this.row[raw.comm.length + i] = rows[2 * i + 1]; });
 	}
 
 	// @filter: { process: "comm" or "comm/pid", stop, found: "has:N" or "cfi", class, state }, "" everywhere: all of them.
@@ -182,17 +190,14 @@ class Model {
 		this.exactSelf = new Float64Array(functions.self);
 		this.exactTotal = new Float64Array(functions.total);
 		this.groups = new Groups(raw.groups, this.names);
-		this.groupCounts = new Float64Array(this.groups.nr);
 		this.diff = raw.diff ? new Changes(raw.diff) : null;
 		this.trees = raw.trees.map((tree) => this.diff ? new DiffTree(tree, raw.diff.wide_by) : new WalkTree(tree));
 		this.markStates();
-		const ends = this.trees[0].ends;
-		for (let i = 0; i < ends.nr; i++)
-			this.groupCounts[ends.group[i]] += ends.count[i];
 		this.times = raw.time ? new Times(raw.time) : null;
-		this.threads = raw.threads ? new Threads(raw.threads, this.names, ends) : null;
+		this.threads = raw.threads ? new Threads(raw.threads, this.names, this.tree.ends) : null;
 		this.code = raw.code || null;
 		this.weigh({});
+		this.groupCounts = this.tree.inGroup; // of all samples
 	}
 
 	get tree() {
@@ -253,6 +258,15 @@ class Model {
 				total[tree.fn[node]] += tree.total[node];
 		}, this.nrFunctions);
 		return this.functionsOf = { self, total, exact: !this.tree.leftSamples() };
+	}
+
+	// Samples of what is shown by row of the code, of which there are @nr.
+	rowCounts(nr) {
+		const counts = new Float64Array(nr), { row } = this.groups, { inGroup } = this.tree;
+		for (let i = 0; i < row.length; i++)
+			if (row[i] >= 0 && row[i] < nr)
+				counts[row[i]] += inGroup[i];
+		return counts;
 	}
 
 	// Samples in which a function of @matched ran or was on the stack; what is left out is not looked into.

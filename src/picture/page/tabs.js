@@ -14,7 +14,7 @@ const TABS = [
 	{ key: "sandwich", title: "Callers & callees", view: (app) => new SandwichView(app), state: { fn: -1, up: 0, down: 0 } },
 	{ key: "functions", title: "Functions", view: (app) => new FunctionsView(app), on: (model) => !model.diff, state: { sort: "" } },
 	{ key: "functions", title: "Functions", view: (app) => new DiffFunctionsView(app), on: (model) => model.diff, state: { sort: "" } },
-	{ key: "code", title: "Code", view: (app) => new CodeView(app), on: (model) => model.code, strip: false, state: { code: 0 } },
+	{ key: "code", title: "Code", view: (app) => new CodeView(app), on: (model) => model.code, state: { code: 0 } },
 	{ key: "processes", title: "Processes", view: (app) => new ProcessesView(app), on: (model) => !model.diff, strip: false, state: { psort: "" } },
 	{ key: "chart", title: "Chart", view: (app) => new ChartView(app), on: (model) => model.threads && model.threads.timed, state: { span: "", lanes: "" } },
 	{ key: "run", title: "Run", view: (app) => new RunView(app), on: (model) => !model.diff, strip: false },
