@@ -17,6 +17,7 @@
 #include "parse/client.h"
 #include "proc/host.h"
 #include "profile/probe_file.h"
+#include "profile/uprobe_multi.h"
 #include "source/probe_fields.h"
 #include "view/json.h"
 
@@ -186,11 +187,13 @@ static void list_probes(const struct listing_of *listing, bool fields, bool as_j
 	}
 }
 
-/* The kernel wants CAP_SYS_ADMIN for them. */
+/* The kernel wants CAP_SYS_ADMIN for them, but for those that it sets by links. */
 static const char *answer_here(void)
 {
 	struct host host;
 
+	if (uprobe_multi_works())
+		return "yes";
 	if (access("/sys/bus/event_source/devices/uprobe/type", R_OK))
 		return "not on this machine";
 	host_read("", &host);

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "fpless.skel.h"
 #include "profile/preemption.h"
+#include "profile/uprobe_multi.h"
 
 /* The process has one, as it has one of libbpf's handlers. */
 static struct preemption preemption;
@@ -52,6 +53,24 @@ static bool has_uprobes(const struct source *sources, size_t nr)
 	return is_needed(SAMPLER_UPROBE, sources, nr) || is_needed(SAMPLER_ALLOC, sources, nr);
 }
 
+/* Let the programs of uprobes be loaded for links to many places where the sources have such ones.
+ */
+static int choose_links(struct fpless_bpf *skel, const struct source *sources, size_t nr)
+{
+	struct bpf_program *const programs[] = { skel->progs.sample_uprobe,
+						 skel->progs.sample_alloc, skel->progs.on_alloc,
+						 skel->progs.on_free_memory };
+	bool is_multi = false;
+	int code = 0;
+
+	for (size_t i = 0; i < nr; i++)
+		is_multi |= sources[i].is_multi;
+	for (size_t i = 0; is_multi && i < ARRAY_SIZE(programs); i++)
+		code |= bpf_program__set_expected_attach_type(
+			programs[i], (enum bpf_attach_type)UPROBE_MULTI_ATTACH_TYPE);
+	return code;
+}
+
 static bool has_times(const struct source *sources, size_t nr)
 {
 	return is_needed(SAMPLER_SWITCH, sources, nr) || is_needed(SAMPLER_WAKING, sources, nr) ||
@@ -93,6 +112,7 @@ int samplers_choose(struct fpless_bpf *skel, const struct source *sources, size_
 	for (unsigned int i = 0; i < SAMPLER_COUNT; i++)
 		code |= bpf_program__set_autoload(program_of(skel, (enum sampler)i),
 						  is_needed((enum sampler)i, sources, nr));
+	code |= choose_links(skel, sources, nr);
 	code |= bpf_program__set_autoload(skel->progs.on_alloc, has_heap);
 	code |= bpf_program__set_autoload(skel->progs.on_free_memory, has_heap);
 	code |= bpf_map__set_autocreate(skel->maps.alloc_calls, has_heap);

@@ -65,6 +65,7 @@ struct source {
 	/* Borrowed, before it is attached: of SAMPLER_ALLOC the programs of samplers_alloc_fd() and
 	 * samplers_free_fd(). */
 	int alloc_fd, free_fd;
+	bool is_multi;	     /* its programs are for links to many places (probe_set.h) */
 	int64_t preempt_off; /* of SAMPLER_WAKING: as in struct fpl_config */
 	void *own;	     /* of its kind */
 };

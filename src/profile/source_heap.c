@@ -9,101 +9,87 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/vector.h"
 #include "profile/heap_places.h"
 #include "profile/probe_event.h"
+#include "profile/probe_set.h"
 #include "profile/source_kinds.h"
 #include "profile/source_record.h"
 #include "proc/advice.h"
 
 /* A program that the kernel calls at a place. */
-enum role { ROLE_ENTRY, ROLE_RETURN, ROLE_FREE };
-
-struct event {
-	int fd;	  /* owned: the perf event */
-	int link; /* owned: BPF link; -1: none */
-	enum role role;
-	enum fpl_alloc kind;
-};
+enum role { ROLE_ENTRY, ROLE_RETURN, ROLE_FREE, ROLE_COUNT };
 
 /* Source.own. */
 struct heap {
 	struct fpl_source event;
-	VECTOR(struct event) events;
+	struct heap_places places;
+	struct probe_set set;
 	int stats_fd; /* owned: while it is open the kernel counts runs of programs; -1: it does not
 		       */
 	int prog_fd, alloc_fd, free_fd; /* borrowed */
 };
 
-/* @pid: as for probe_event_open(). */
-static int add_event(struct source *source, const struct probe_device *device,
-		     const struct probe_file *file, const struct heap_place *place, enum role role,
+/* @pid: as in struct probe. */
+static int add_probe(struct source *source, const struct heap_place *place, enum role role,
 		     pid_t pid, struct fpl_err *err)
 {
 	struct heap *heap = source->own;
-	const struct probe_place where = {
-		.kind = role == ROLE_RETURN ? PROBE_URETPROBE : PROBE_UPROBE,
-		.file_fd = file->fd,
-		.off = place->off,
+	const struct probe_file *file = &heap->places.files.list[place->file];
+	const struct probe probe = {
+		.place = {
+			.kind = role == ROLE_RETURN ? PROBE_URETPROBE : PROBE_UPROBE,
+			.file_fd = file->fd,
+			.off = place->off,
+		},
+		.pid = pid,
+		.program = role,
+		.cookie = source->number | (uint64_t)place->kind << 8,
 	};
-	struct event event = {
-		.fd = probe_event_open(device, &where, pid, source->cpus.cpus[0]),
-		.link = -1,
-		.role = role,
-		.kind = place->kind,
-	};
+	int code = probe_set_add(&heap->set, &probe, source->cpus.cpus[0]);
 
-	/* the process has gone: the run ends by that */
-	if (event.fd == -ESRCH && pid >= 0)
-		return 0;
-	if (advice_is_refusal(event.fd))
+	if (advice_is_refusal(code))
 		return probe_event_fail_rights("heap", err);
-	if (event.fd < 0)
-		return fpl_fail(err,
-				event.fd == -EMFILE || event.fd == -ENFILE ? -EMFILE : -EOPNOTSUPP,
+	if (code == -ENOMEM)
+		return fpl_fail(err, code, "heap: out of memory");
+	if (code)
+		return fpl_fail(err, code == -EMFILE || code == -ENFILE ? -EMFILE : -EOPNOTSUPP,
 				"%s: the kernel lets no probe be set at 0x%llx: %s", file->path,
-				(unsigned long long)place->off, strerror(-event.fd));
-	if (vector_push(&heap->events, event)) {
-		close(event.fd);
-		return fpl_fail(err, -ENOMEM, "heap: out of memory");
-	}
+				(unsigned long long)place->off, strerror(-code));
 	return 0;
 }
 
-static int add_events(struct source *source, const struct probe_device *device,
-		      const struct probe_file *file, const struct heap_place *place, pid_t pid,
+static int add_probes(struct source *source, const struct heap_place *place, pid_t pid,
 		      struct fpl_err *err)
 {
 	int code;
 
 	if (place->frees)
-		return add_event(source, device, file, place, ROLE_FREE, pid, err);
-	code = add_event(source, device, file, place, ROLE_ENTRY, pid, err);
-	return code ? code : add_event(source, device, file, place, ROLE_RETURN, pid, err);
+		return add_probe(source, place, ROLE_FREE, pid, err);
+	code = add_probe(source, place, ROLE_ENTRY, pid, err);
+	return code ? code : add_probe(source, place, ROLE_RETURN, pid, err);
 }
 
 static int open_places(struct source *source, const struct engine_options *options,
 		       struct fpl_err *err)
 {
-	CLEANUP(heap_places_fini) struct heap_places places = { 0 };
-	struct probe_device device = { .type = 0 };
-	int code = probe_device_read(PROBE_URETPROBE, &device, err);
+	struct heap *heap = source->own;
+	const struct heap_places *places = &heap->places;
+	int code = probe_set_init(&heap->set, PROBE_URETPROBE, err);
 	bool is_of_processes;
 
 	if (!code)
-		code = heap_places_find(options, source_asked(source, options)->allocator, &places,
-					err);
+		code = heap_places_find(options, source_asked(source, options)->allocator,
+					&heap->places, err);
 	if (code)
 		return code;
-	is_of_processes = probe_event_is_of_processes(options, 2 * places.list.nr);
-	for (size_t i = 0; !code && i < places.list.nr; i++) {
-		const struct heap_place *place = &places.list.list[i];
-		const struct probe_file *file = &places.files.list[place->file];
+	is_of_processes = probe_event_is_of_processes(options, 2 * places->list.nr);
+	for (size_t i = 0; !code && i < places->list.nr; i++) {
+		const struct heap_place *place = &places->list.list[i];
 
 		if (!is_of_processes)
-			code = add_events(source, &device, file, place, -1, err);
+			code = add_probes(source, place, -1, err);
 		for (size_t k = 0; !code && is_of_processes && k < options->nr_pids; k++)
-			code = add_events(source, &device, file, place, options->pids[k], err);
+			code = add_probes(source, place, options->pids[k], err);
 	}
 	return code;
 }
@@ -142,6 +128,7 @@ static int heap_open(struct source *source, const struct engine_options *options
 		return code;
 	heap->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
 	source->sampler = SAMPLER_ALLOC;
+	source->is_multi = heap->set.is_multi;
 	source->event = &heap->event;
 	describe(source, options);
 	return 0;
@@ -153,11 +140,8 @@ static void heap_close(struct source *source)
 
 	if (!heap)
 		return;
-	for (size_t i = 0; i < heap->events.nr; i++) {
-		cleanup_fd(&heap->events.list[i].link);
-		cleanup_fd(&heap->events.list[i].fd);
-	}
-	vector_fini(&heap->events);
+	probe_set_fini(&heap->set);
+	heap_places_fini(&heap->places);
 	if (heap->stats_fd >= 0)
 		close(heap->stats_fd);
 	free(heap);
@@ -166,24 +150,16 @@ static void heap_close(struct source *source)
 static int heap_attach(struct source *source, int prog_fd, struct fpl_err *err)
 {
 	struct heap *heap = source->own;
+	const int prog_fds[ROLE_COUNT] = {
+		[ROLE_ENTRY] = source->alloc_fd,
+		[ROLE_RETURN] = prog_fd,
+		[ROLE_FREE] = source->free_fd,
+	};
 
 	heap->prog_fd = prog_fd;
 	heap->alloc_fd = source->alloc_fd;
 	heap->free_fd = source->free_fd;
-	for (size_t i = 0; i < heap->events.nr; i++) {
-		struct event *event = &heap->events.list[i];
-		const uint64_t cookie = source->number | (uint64_t)event->kind << 8;
-		LIBBPF_OPTS(bpf_link_create_opts, opts, .perf_event.bpf_cookie = cookie);
-
-		event->link = bpf_link_create(event->role == ROLE_ENTRY	   ? heap->alloc_fd
-					      : event->role == ROLE_RETURN ? heap->prog_fd
-									   : heap->free_fd,
-					      event->fd, BPF_PERF_EVENT, &opts);
-		if (event->link < 0)
-			return fpl_fail(err, -EOPNOTSUPP, "%s: attach: %s", source->what.name,
-					strerror(errno));
-	}
-	return 0;
+	return probe_set_attach(&heap->set, prog_fds, source->what.name, err);
 }
 
 static uint64_t heap_counted(const struct source *source, uint64_t fired)

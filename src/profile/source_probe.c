@@ -9,11 +9,11 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "base/vector.h"
 #include "parse/parser.h"
 #include "proc/advice.h"
 #include "profile/probe_event.h"
 #include "profile/probe_places.h"
+#include "profile/probe_set.h"
 #include "profile/source_kinds.h"
 #include "profile/source_probe.h"
 #include "profile/source_record.h"
@@ -24,25 +24,21 @@
 #define CLOSE_MS    120u
 #define PLACES_MANY 20u /* worth a line */
 
-/* A place of the probe, in one process or in all. */
-struct place {
-	int fd;	  /* owned: the perf event that has the kernel call the program, on every CPU */
-	int link; /* owned: BPF link; -1: none */
-};
-
 /* Source.own. */
-struct probe {
+struct probed {
 	struct fpl_source event;
 	struct probe_word word;
 	struct probe_file file; /* fd -1: none */
-	VECTOR(struct place) places;
-	int prog_fd; /* borrowed */
+	struct probe_set set;	/* its places, in one process or in all */
+	int prog_fd;		/* borrowed */
 };
 
 /* Say why the kernel takes no event at the site. */
-static int fail_event(const struct probe *probe, const struct probe_site *site, const char *name,
+static int fail_event(const struct probed *probe, const struct probe_site *site, const char *name,
 		      int code, struct fpl_err *err)
 {
+	if (code == -ENOMEM)
+		return fpl_fail(err, code, "%s: out of memory", name);
 	if (advice_is_refusal(code))
 		return probe_event_fail_rights(name, err);
 	if (probe_is_of_kernel(probe->word.kind) && (code == -ENOENT || code == -EINVAL))
@@ -67,63 +63,56 @@ int source_probe_open_function(const char *name, int cpu)
 	return probe_event_open(&device, &place, -1, cpu);
 }
 
-static int open_place(struct source *source, const struct probe_device *device,
-		      const struct probe_site *site, pid_t pid, const char *name,
-		      struct fpl_err *err)
+static int open_place(struct source *source, const struct probe_site *site, pid_t pid,
+		      const char *name, struct fpl_err *err)
 {
-	struct probe *probe = source->own;
-	const struct probe_place where = {
-		.kind = probe->word.kind,
-		.file_fd = probe->file.fd,
-		.function = probe->word.name,
-		.off = probe_is_of_kernel(probe->word.kind) ? probe->word.off : site->off,
-		.ref_ctr_off = site->ref_ctr_off,
+	struct probed *probe = source->own;
+	const struct probe place = {
+		.place = {
+			.kind = probe->word.kind,
+			.file_fd = probe->file.fd,
+			.function = probe->word.name,
+			.off = probe_is_of_kernel(probe->word.kind) ? probe->word.off : site->off,
+			.ref_ctr_off = site->ref_ctr_off,
+		},
+		.pid = pid,
+		.cookie = source->number,
 	};
-	struct place place = { .fd = probe_event_open(device, &where, pid, source->cpus.cpus[0]),
-			       .link = -1 };
+	int code = probe_set_add(&probe->set, &place, source->cpus.cpus[0]);
 
-	/* the process has gone: the run ends by that */
-	if (place.fd == -ESRCH && pid >= 0)
-		return 0;
-	if (place.fd < 0)
-		return fail_event(probe, site, name, place.fd, err);
-	if (vector_push(&probe->places, place)) {
-		close(place.fd);
-		return fpl_fail(err, -ENOMEM, "%s: out of memory", name);
-	}
-	return 0;
+	return code ? fail_event(probe, site, name, code, err) : 0;
 }
 
 /* Can the probe be set in the processes of -p alone, so that no other pays for it? */
-static bool is_of_processes(const struct engine_options *options, const struct probe *probe,
+static bool is_of_processes(const struct engine_options *options, const struct probed *probe,
 			    size_t nr_sites)
 {
 	return !probe_is_of_kernel(probe->word.kind) &&
 	       probe_event_is_of_processes(options, nr_sites);
 }
 
-static int open_site(struct source *source, const struct probe_device *device,
-		     const struct engine_options *options, const struct probe_sites *sites,
-		     size_t idx, struct fpl_err *err)
+static int open_site(struct source *source, const struct engine_options *options,
+		     const struct probe_sites *sites, size_t idx, struct fpl_err *err)
 {
+	const struct probed *probe = source->own;
 	const struct probe_site *site = &sites->list[idx];
 	const char *name = source_asked(source, options)->name;
 	int code = 0;
 
-	if (site->ref_ctr_off && (!device->counter_shift || site->ref_ctr_off > UINT32_MAX))
+	if (!probe_set_takes_counter(&probe->set, site->ref_ctr_off))
 		return fpl_fail(
 			err, -EOPNOTSUPP,
 			"%s: its code runs while a counter in the program is not 0 (a semaphore), which this kernel cannot count",
 			name);
-	if (!is_of_processes(options, source->own, sites->nr))
-		return open_place(source, device, site, -1, name, err);
+	if (!is_of_processes(options, probe, sites->nr))
+		return open_place(source, site, -1, name, err);
 	for (size_t i = 0; !code && i < options->nr_pids; i++)
-		code = open_place(source, device, site, options->pids[i], name, err);
+		code = open_place(source, site, options->pids[i], name, err);
 	return code;
 }
 
 /* The fields of the event at a site. */
-static int read_fields(const struct probe *probe, const struct probe_sites *sites,
+static int read_fields(const struct probed *probe, const struct probe_sites *sites,
 		       const struct probe_site *site, struct event_format *ret, struct fpl_err *err)
 {
 	return probe->word.kind == PROBE_USDT
@@ -133,7 +122,7 @@ static int read_fields(const struct probe *probe, const struct probe_sites *site
 
 /* Compile what is asked of the registers: it is one answer for all places, so their arguments that
  * are asked for must lie in the same registers. */
-static int ask(struct probe *probe, const struct source_spec *spec, const char *key,
+static int ask(struct probed *probe, const struct source_spec *spec, const char *key,
 	       const struct probe_sites *sites, struct fpl_err *err)
 {
 	for (size_t i = 0; i < sites->nr && (spec->filter || spec->weight || key); i++) {
@@ -159,7 +148,7 @@ static int ask(struct probe *probe, const struct source_spec *spec, const char *
 }
 
 /* Find the places in the program's file. The kernel looks a function of its own up itself. */
-static int find_sites(struct probe *probe, const struct source_spec *spec,
+static int find_sites(struct probed *probe, const struct source_spec *spec,
 		      const struct engine_options *options, struct probe_sites *ret,
 		      struct fpl_err *err)
 {
@@ -182,20 +171,20 @@ static int open_sites(struct source *source, const struct engine_options *option
 {
 	CLEANUP(probe_sites_fini) struct probe_sites sites = { .nr = 0 };
 	const struct source_spec *spec = source_asked(source, options);
-	struct probe *probe = source->own;
-	struct probe_device device = { .type = 0 };
-	int code = probe_device_read(probe->word.kind, &device, err);
+	struct probed *probe = source->own;
+	int code = probe_set_init(&probe->set, probe->word.kind, err);
 
 	if (!code)
 		code = find_sites(probe, spec, options, &sites, err);
 	if (!code)
 		code = ask(probe, spec, options->key, &sites, err);
 	for (size_t i = 0; !code && i < sites.nr; i++)
-		code = open_site(source, &device, options, &sites, i, err);
-	if (!code && probe->places.nr >= PLACES_MANY)
+		code = open_site(source, options, &sites, i, err);
+	if (!code && probe_set_nr_events(&probe->set) >= PLACES_MANY)
 		fpl_log(FPL_LOG_WARN,
 			"%s: %zu breakpoints: at the end the kernel takes about %zu s to take them away",
-			spec->name, probe->places.nr, probe->places.nr * CLOSE_MS / 1000);
+			spec->name, probe_set_nr_events(&probe->set),
+			probe_set_nr_events(&probe->set) * CLOSE_MS / 1000);
 	return code;
 }
 
@@ -203,7 +192,7 @@ static int probe_open(struct source *source, const struct engine_options *option
 		      struct fpl_err *err)
 {
 	const struct source_spec *spec = source_asked(source, options);
-	struct probe *probe = calloc(1, sizeof(*probe));
+	struct probed *probe = calloc(1, sizeof(*probe));
 	int code;
 
 	source->own = probe;
@@ -219,6 +208,7 @@ static int probe_open(struct source *source, const struct engine_options *option
 	if (code)
 		return code;
 	source->sampler = probe_is_of_kernel(probe->word.kind) ? SAMPLER_KPROBE : SAMPLER_UPROBE;
+	source->is_multi = probe->set.is_multi;
 	source->event = &probe->event;
 	source_record_describe(source, spec, &probe->event);
 	if (source->sampler == SAMPLER_UPROBE)
@@ -229,39 +219,26 @@ static int probe_open(struct source *source, const struct engine_options *option
 
 static void probe_close(struct source *source)
 {
-	struct probe *probe = source->own;
+	struct probed *probe = source->own;
 
 	if (!probe)
 		return;
-	for (size_t i = 0; i < probe->places.nr; i++) {
-		cleanup_fd(&probe->places.list[i].link);
-		cleanup_fd(&probe->places.list[i].fd);
-	}
-	vector_fini(&probe->places);
+	probe_set_fini(&probe->set);
 	cleanup_fd(&probe->file.fd);
 	free(probe);
 }
 
 static int probe_attach(struct source *source, int prog_fd, struct fpl_err *err)
 {
-	LIBBPF_OPTS(bpf_link_create_opts, opts, .perf_event.bpf_cookie = source->number);
-	struct probe *probe = source->own;
+	struct probed *probe = source->own;
 
 	probe->prog_fd = prog_fd;
-	for (size_t i = 0; i < probe->places.nr; i++) {
-		struct place *place = &probe->places.list[i];
-
-		place->link = bpf_link_create(prog_fd, place->fd, BPF_PERF_EVENT, &opts);
-		if (place->link < 0)
-			return fpl_fail(err, -EOPNOTSUPP, "%s: attach: %s", source->what.name,
-					strerror(errno));
-	}
-	return 0;
+	return probe_set_attach(&probe->set, &prog_fd, source->what.name, err);
 }
 
 static uint64_t probe_counted(const struct source *source, uint64_t fired)
 {
-	const struct probe *probe = source->own;
+	const struct probed *probe = source->own;
 
 	return source_record_counted(probe->prog_fd, probe->event.every, fired);
 }
