@@ -71,6 +71,7 @@ endforeach()
 # The service. `cmake --install` leaves it out: it belongs to the system.
 fpl_package(fpless-agent agent "${agent}")
 fpl_control_field("${agent}" Architecture CPACK_DEBIAN_AGENT_PACKAGE_ARCHITECTURE)
+set(CPACK_DEBIAN_AGENT_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_AGENT_PACKAGE_DEPENDS "fpless (>= ${CPACK_PACKAGE_VERSION})")
 install(FILES debian/fpless-agent.service DESTINATION /lib/systemd/system COMPONENT agent EXCLUDE_FROM_ALL)
 install(FILES debian/agent.conf DESTINATION /etc/fpless COMPONENT agent EXCLUDE_FROM_ALL)

@@ -37,6 +37,7 @@ int cmd_query(int argc, char **argv);
 int cmd_record(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_script(int argc, char **argv);
+int cmd_serve(int argc, char **argv);
 int cmd_stack(int argc, char **argv);
 int cmd_tables(int argc, char **argv);
 int cmd_top(int argc, char **argv);

@@ -43,7 +43,7 @@ void inputs_fini(struct inputs *inputs)
 int inputs_fail(const struct fpl_err *err)
 {
 	fpl_log(FPL_LOG_ERROR, "%s%s", err->msg, memory_limit_advice(err->code));
-	return err->code == -EDOM ? CLI_EXIT_USAGE : CLI_EXIT_CANNOT_RUN;
+	return err->code == -EDOM || err->code == -EINVAL ? CLI_EXIT_USAGE : CLI_EXIT_CANNOT_RUN;
 }
 
 static bool is_stdin(const char *path)

@@ -46,7 +46,8 @@ void inputs_open_source(const struct input_source *source, char **names, size_t 
 
 /*
  * Say on stderr why the inputs could not be opened, read or added up. Returns the enum cli_exit for
- * it: CLI_EXIT_USAGE where they count different things (-EDOM), otherwise CLI_EXIT_CANNOT_RUN.
+ * it: CLI_EXIT_USAGE where they count different things (-EDOM) or cannot be asked for that
+ * (-EINVAL), otherwise CLI_EXIT_CANNOT_RUN.
  */
 FPL_MUST_CHECK int inputs_fail(const struct fpl_err *err);
 

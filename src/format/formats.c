@@ -12,6 +12,7 @@
 #include "format/speedscope.h"
 #include "format/text_report.h"
 #include "picture/html.h"
+#include "picture/html_data.h"
 #include "picture/svg.h"
 
 /* The format is that of small files: it is read by fpless rather than by scripts. */
@@ -39,6 +40,7 @@ const struct format formats[] = {
 	  .write = html_write,
 	  .picture = true,
 	  .missing = HTML_MISSING },
+	{ .name = "html-data", .write = html_data_write, .picture = true },
 };
 
 const size_t formats_nr = ARRAY_SIZE(formats);

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fpless serve: the answers of fpless query over HTTP, by a program of its own. */
+#include <argp.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "cli/cli.h"
+#include "cli/parse.h"
+#include "cli/store_input.h"
+#include "cli/verbs.h"
+
+#define SERVER "fpless-serve"
+
+enum { KEY_STORE = 0x100, KEY_SOCKET, KEY_LISTEN, KEY_TOKEN, KEY_METRICS };
+
+struct serve {
+	char *store;	      /* owned: its folder */
+	char *socket, *token; /* owned: files */
+	const char *listen;   /* borrowed from argv; NULL: the socket */
+	const char *metrics;  /* borrowed from argv; "": none */
+};
+
+static void serve_fini(struct serve *serve)
+{
+	free(serve->store);
+	free(serve->socket);
+	free(serve->token);
+}
+
+static const struct argp_option options_list[] = {
+	FIRST_HEADING("What to serve, and where:"),
+	{ "store", KEY_STORE, "DIR", 0,
+	  "Folder of the store (default: " STORE_USUAL_PATH
+	  " as root, of other users $XDG_STATE_HOME/fpless)",
+	  0 },
+	{ "socket", KEY_SOCKET, "FILE", 0,
+	  "A Unix socket with mode 0660 (default: /run/fpless-serve.sock as root, of other users $XDG_RUNTIME_DIR/fpless-serve.sock)",
+	  0 },
+	{ "listen", KEY_LISTEN, "ADDRESS:PORT", 0,
+	  "A port of this machine in place of the socket: 127.0.0.1:PORT or [::1]:PORT; port 0 chooses one",
+	  0 },
+	{ "token", KEY_TOKEN, "FILE", 0,
+	  "With --listen: the token that requests need, made where it is missing (default: fpless-serve.token beside the default socket)",
+	  0 },
+	{ "metrics", KEY_METRICS, "FILE", 0,
+	  "Serve this file as /metrics: that of fpless agent --metrics", 0 },
+	{ NULL, 'h', NULL, OPTION_HIDDEN, NULL, -1 },
+	{ 0 },
+};
+
+/* End the process with one line and CLI_EXIT_USAGE. */
+#define refuse(state, ...) argp_failure(state, CLI_EXIT_USAGE, 0, __VA_ARGS__)
+
+/* "fpless-serve.EXTENSION" where such files are; NULL: there is no such folder. */
+static char *usual_file(const char *extension)
+{
+	const char *folder = geteuid() ? getenv("XDG_RUNTIME_DIR") : "/run";
+
+	return folder && *folder ? must_asprintf("%s/" SERVER ".%s", folder, extension) : NULL;
+}
+
+/* Is it of this machine alone? *ret_known: it reads like an address and a port. */
+static bool is_loopback(const char *listen, bool *ret_known)
+{
+	const char *colon = strrchr(listen, ':');
+	size_t length = colon ? (size_t)(colon - listen) : 0;
+	uint64_t port;
+
+	*ret_known = length && parse_number(colon + 1, 0, UINT16_MAX, &port);
+	return (length == strlen("127.0.0.1") && !strncmp(listen, "127.0.0.1", length)) ||
+	       (length == strlen("[::1]") && !strncmp(listen, "[::1]", length));
+}
+
+static void check(struct serve *serve, struct argp_state *state)
+{
+	bool is_known = true;
+
+	if (serve->listen && serve->socket)
+		refuse(state, "--listen excludes --socket");
+	if (serve->token && !serve->listen)
+		refuse(state, "--token: of --listen");
+	if (serve->listen && !is_loopback(serve->listen, &is_known) && is_known)
+		refuse(state,
+		       "--listen %s: not of this machine alone: expected 127.0.0.1:PORT or [::1]:PORT; for others see fpless-serve(1), \"A proxy\"",
+		       serve->listen);
+	if (!is_known)
+		refuse(state, "--listen %s: expected 127.0.0.1:PORT or [::1]:PORT", serve->listen);
+	if (!serve->store)
+		serve->store = store_usual_path();
+	if (!serve->socket && !serve->listen)
+		serve->socket = usual_file("sock");
+	if (!serve->token && serve->listen)
+		serve->token = usual_file("token");
+	if (!serve->socket && !serve->listen)
+		refuse(state, "--socket: expected, since $XDG_RUNTIME_DIR is not set");
+	if (!serve->token && serve->listen)
+		refuse(state, "--token: expected, since $XDG_RUNTIME_DIR is not set");
+}
+
+static void take_text(char **to, const char *arg)
+{
+	free(*to);
+	*to = must_strdup(arg);
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct serve *serve = state->input;
+
+	switch (key) {
+	case ARGP_KEY_ARG:
+		refuse(state, "'%s': unexpected", arg);
+		return 0;
+	case ARGP_KEY_END:
+		check(serve, state);
+		return 0;
+	case KEY_STORE:
+		take_text(&serve->store, arg);
+		return 0;
+	case KEY_SOCKET:
+		take_text(&serve->socket, arg);
+		return 0;
+	case KEY_LISTEN:
+		serve->listen = arg;
+		return 0;
+	case KEY_TOKEN:
+		take_text(&serve->token, arg);
+		return 0;
+	case KEY_METRICS:
+		serve->metrics = arg;
+		return 0;
+	case 'h':
+		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+const struct argp serve_argp = {
+	.options = options_list,
+	.parser = parse_option,
+	.doc = "Serve the store of fpless agent to browsers and programs of this machine: a page, an API, metrics. It reads the store and changes nothing. A Unix socket is open to its group; a port wants a token.\v"
+	       "Exit status: 0 ok, 1 usage, 2 cannot run here, or fpless-agent is not installed.",
+};
+
+/*
+ * The program that serves is beside this one in a build, or in lib/fpless where both are installed.
+ * Executes it; returns where it is not there.
+ */
+static void execute(const struct serve *serve, const char *own)
+{
+	static const char *const places[] = { "", "../lib/fpless/" };
+	int folder = (int)(strrchr(own, '/') - own) + 1;
+
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		AUTO_FREE char *path = must_asprintf("%.*s%s" SERVER, folder, own, places[i]);
+		char *const argv[] = {
+			path,
+			(char *)own,
+			serve->store,
+			(char *)(serve->listen ? "tcp" : "unix"),
+			serve->listen ? (char *)serve->listen : serve->socket,
+			serve->token ? serve->token : (char *)"",
+			(char *)(serve->metrics ? serve->metrics : ""),
+			NULL,
+		};
+
+		execv(path, argv);
+		if (errno != ENOENT)
+			fpl_log(FPL_LOG_ERROR, "%s: %s", path, strerror(errno));
+	}
+}
+
+int cmd_serve(int argc, char **argv)
+{
+	CLEANUP(serve_fini) struct serve serve = { 0 };
+	char own[PATH_MAX];
+	ssize_t length;
+
+	if (argp_parse(&serve_argp, argc, argv, 0, NULL, &serve))
+		return CLI_EXIT_USAGE;
+	length = readlink("/proc/self/exe", own, sizeof(own) - 1);
+	own[length < 0 ? 0 : length] = '\0';
+	if (*own == '/')
+		execute(&serve, own);
+	fpl_log(FPL_LOG_ERROR,
+		"serve: " SERVER " is not installed: it is in the package fpless-agent");
+	return CLI_EXIT_CANNOT_RUN;
+}

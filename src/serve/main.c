@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * usage: fpless-serve FPLESS STORE unix|tcp ADDRESS TOKEN METRICS
+ * Executed by `fpless serve', which has checked these: the program to ask, the folder of the store,
+ * where to listen, the file of the token, and that of metrics ("": none). A program of its own, so
+ * that fpless is not linked with a web server.
+ */
+#include <errno.h>
+#include <grp.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/run_user.h"
+#include "base/service.h"
+#include "proc/rights.h"
+#include "serve/server.h"
+
+enum { EXIT_CANNOT_RUN = 2 }; /* as of fpless */
+
+enum { ARG_PROGRAM = 1, ARG_STORE, ARG_FAMILY, ARG_ADDRESS, ARG_TOKEN, ARG_METRICS, NR_ARGS };
+
+struct serving {
+	struct door door;
+	struct service service;
+	const char *address, *token_path;
+};
+
+/* server_run's: say where. The journal, which others may read, is not told the token. */
+static void ready(void *ctx)
+{
+	const struct serving *serving = ctx;
+	const struct door *door = &serving->door;
+	const char *host = door->is_ipv6 ? "[::1]" : "127.0.0.1";
+
+	if (!door->is_tcp)
+		fpl_log(FPL_LOG_INFO, "serve: curl --unix-socket %s http://localhost/api/top",
+			serving->address);
+	else if (getenv("JOURNAL_STREAM"))
+		fpl_log(FPL_LOG_INFO, "serve: http://%s:%u/, with the token in %s", host,
+			door->port, serving->token_path);
+	else
+		fpl_log(FPL_LOG_INFO, "serve: http://%s:%u/#token=%s", host, door->port,
+			door->token);
+	service_tell(&serving->service, "READY=1\nSTATUS=Requests are answered.");
+}
+
+/* May @user read @store, and execute @program? A folder on the way may be another user's alone. */
+static bool may_serve(const struct run_user *user, const char *store, const char *program)
+{
+	bool may;
+
+	if (setgroups(0, NULL) || setegid(user->gid) || seteuid(user->uid))
+		return false;
+	may = !euidaccess(program, X_OK) && (!euidaccess(store, R_OK) || errno != EACCES);
+	return !seteuid(0) && !setegid(0) && may;
+}
+
+/*
+ * As root become the run's user, in the group that may read the store. Everything that needs more
+ * is open by now. Capabilities go in any case.
+ */
+static int leave_root(const char *folder, const char *program, struct fpl_err *err)
+{
+	AUTO_FREE char *store = must_asprintf("%s/fpless.db", folder);
+	struct run_user user;
+	struct stat st;
+	int code;
+
+	if (run_user_find(&user)) {
+		if (!stat(store, &st) || !stat(folder, &st))
+			user.gid = st.st_gid;
+		code = may_serve(&user, store, program) ? run_user_become(&user) : -EACCES;
+		if (code)
+			fpl_log(FPL_LOG_WARN,
+				"serve: %s: not to be read by user %u: the server goes on as root, without capabilities",
+				store, user.uid);
+	}
+	return rights_drop_all(err);
+}
+
+static int serve(struct serving *serving, char **argv, struct fpl_err *err)
+{
+	const struct server_options options = {
+		.program = argv[ARG_PROGRAM],
+		.store = argv[ARG_STORE],
+		.metrics = *argv[ARG_METRICS] ? argv[ARG_METRICS] : NULL,
+		.door = &serving->door,
+	};
+	int code = strcmp(argv[ARG_FAMILY], "tcp") == 0
+			   ? door_open_tcp(argv[ARG_ADDRESS], argv[ARG_TOKEN], &serving->door, err)
+			   : door_open_unix(argv[ARG_ADDRESS], &serving->door, err);
+
+	if (!code)
+		code = leave_root(argv[ARG_STORE], argv[ARG_PROGRAM], err);
+	return code ? code : server_run(&options, ready, serving, err);
+}
+
+int main(int argc, char **argv)
+{
+	struct serving serving = { .door.fd = -1 };
+	struct fpl_err err = { 0 };
+	int code;
+
+	if (argc != NR_ARGS) {
+		fpl_log(FPL_LOG_ERROR, "fpless-serve: run by fpless serve");
+		return EXIT_CANNOT_RUN;
+	}
+	serving.address = argv[ARG_ADDRESS];
+	serving.token_path = argv[ARG_TOKEN];
+	service_open(&serving.service);
+	code = serve(&serving, argv, &err);
+	service_tell(&serving.service, "STOPPING=1");
+	service_close(&serving.service);
+	/* may be a folder that only root may change: then the next server replaces it */
+	if (!code && !serving.door.is_tcp)
+		unlink(serving.address);
+	if (code)
+		fpl_log(FPL_LOG_ERROR, "serve: %s", err.msg);
+	return code ? EXIT_CANNOT_RUN : EXIT_SUCCESS;
+}
