@@ -77,7 +77,6 @@ static void count_leaves(const struct recording *recording, struct hot_code *cod
 		const struct recording_frame *frame = user_leaf(recording, stack);
 
 		code->samples += shown;
-		code->kernel += stack->nr_kernel ? shown : 0;
 		if (!frame)
 			continue;
 		if (frame->address == RECORDING_NO_ADDRESS)

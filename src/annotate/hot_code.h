@@ -33,7 +33,6 @@ struct hot_code {
 	size_t nr_pcs;
 	uint32_t *pc_of_frames; /* owned: of each frame of the recording, in pcs; HOT_CODE_NO_PC */
 	uint64_t samples;	/* of the recording */
-	uint64_t kernel;	/* of stacks with kernel frames, whose leaf is one of them */
 	uint64_t without;	/* of user code whose leaf has no address */
 };
 
