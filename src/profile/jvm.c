@@ -16,9 +16,8 @@ uint64_t jvm_base(const struct catalog *catalog, const struct mapset *set)
 {
 	for (uint32_t i = 0; i < set->nr; i++) {
 		const struct object *object = catalog_at(catalog, set->mappings[i].object);
-		const char *slash = object ? strrchr(object->path, '/') : NULL;
 
-		if (slash && !strcmp(slash, "/libjvm.so"))
+		if (object && object->is_jvm)
 			return set->mappings[i].bias;
 	}
 	return 0;

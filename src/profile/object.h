@@ -37,6 +37,7 @@ struct object {
 
 	bool is_forgotten; /* the finder will not find it any more */
 	bool is_remote;	   /* of its file only a place is held (obj/opener.h) */
+	bool is_jvm;	   /* it is libjvm (jvm.h) */
 
 	struct table_state table;
 

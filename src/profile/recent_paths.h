@@ -10,11 +10,12 @@
 #include "profile/finder.h"
 
 /*
- * So long a path leads where it did: a mapping's record is read this long after the mapping at
- * most, so a walk tells no more exactly what was mapped. The build-id must be the one that is
- * mapped in any case.
+ * So long a path leads where it did. The build-id must be the one that is mapped in any case, so
+ * what else may stand at the path by now is the same file with other bytes that the build-id is
+ * not made of. A walk tells no more exactly what was mapped: a mapping's record is read 0.1 s after
+ * the mapping at most, and then the file may be another one, too.
  */
-#define RECENT_PATHS_NS 100000000ull
+#define RECENT_PATHS_NS 1000000000ull
 
 /* Places: paths that fall on one place displace each other. */
 #define RECENT_PATHS 512u

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "naming/names.h"
+#include "profile/jvm.h"
 #include "profile/jvm_code.h"
 #include "profile/regions.h"
 
@@ -112,12 +113,33 @@ static void a_step_by_frame_pointers_is_told_wherever_it_leads(void **state)
 	assert_int_equal(frame_addr(by_fp | FPL_FRAME_RAW | 0x474656469726F57), 0x474656469726F57);
 }
 
+static void libjvm_is_known_by_its_name(void **state)
+{
+	static const struct {
+		const char *path;
+		bool is_jvm;
+	} cases[] = {
+		{ "/usr/lib/jvm/java-17-openjdk-amd64/lib/server/libjvm.so", true },
+		{ "/libjvm.so", true },
+		{ "/opt/notlibjvm.so", false },
+		{ "/opt/libjvm.so.debug", false },
+		{ "/opt/libjvm.so/libx.so", false },
+		{ "[vdso]", false },
+		{ "", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		assert_int_equal(jvm_is_library(cases[i].path), cases[i].is_jvm);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_step_by_frame_pointers_is_told_wherever_it_leads),
 		cmocka_unit_test(code_has_the_name_of_its_time),
 		cmocka_unit_test(a_slot_of_a_region_is_used_again_last_and_with_another_id),
+		cmocka_unit_test(libjvm_is_known_by_its_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
