@@ -36,13 +36,11 @@
 /*
  * Shortest time between two drains: bounds the wake-ups in a storm of short programs. For rare
  * samples it may be longer, as long as few of them fall into it: until a new mapping's record is
- * read, each sample in it sends a snapshot. At most, a side-band buffer must hold what one task can
- * map meanwhile (2,500 mappings, of 5 us each), and a new file that is deleted after a few
- * milliseconds must be met.
+ * read, each sample in it sends a snapshot, which costs more than a wake-up. At most, a side-band
+ * buffer must hold what one task can map meanwhile (2,500 mappings, of 5 us each).
  */
 #define DRAIN_PAUSE_NS	    (2 * NS_PER_MS)
-#define DRAIN_PAUSE_MOST_NS (10 * NS_PER_MS)
-#define DRAIN_PAUSE_SAMPLES 2u /* on all CPUs together */
+#define DRAIN_PAUSE_MOST_NS (8 * NS_PER_MS)
 /* The same between windows, when no sample waits for a mapping. */
 #define DRAIN_PAUSE_NO_WINDOW_NS (50 * NS_PER_MS)
 /* Records of one drain from which on the next is not put off. */
@@ -274,7 +272,7 @@ static uint64_t drain_pause_ns(const struct engine *engine, uint32_t nr_records)
 	const struct source *source = &engine->sources[0];
 	size_t nr_cpus = source->cpus.nr;
 	uint64_t pause_ns = engine->nr_sources == 1 && profile_source_is_clock(&source->what)
-				    ? DRAIN_PAUSE_SAMPLES * source->period / (nr_cpus ? nr_cpus : 1)
+				    ? source->period / (nr_cpus ? nr_cpus : 1)
 				    : 0; /* unknown: events may come in bursts */
 
 	if (engine->is_paused)
