@@ -155,6 +155,39 @@ static void each_writer_shows_the_whole_sum(void **state)
 	}
 }
 
+/* Its periods are what its comment says; those of other files are not taken for weights. */
+static void weights_come_back_from_perf_script(void **state)
+{
+	static const struct format_options options = { 0 };
+	static const struct read_options reading = { 0 };
+	static const char other[] = "a 1/1 0.1: 4096 page-faults: \n\t1 leaf (a)\n\n";
+	static const char wrong[] = "# weight : bytes\na 1/1 0.1: 4096 x: \n\t1 leaf (a)\n\n";
+	CLEANUP(recording_fini) struct recording theirs = { 0 }, none = { 0 };
+	struct fpl_err err;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(recordings); i++) {
+		CLEANUP(recording_fini) struct recording recording = { 0 }, back = { 0 };
+		struct measure measure;
+		char said[128];
+
+		read_one(i, &recording);
+
+		AUTO_FREE char *text = recording_as(&recording, "perf", &options);
+
+		if (recording_of(text, strlen(text), &reading, &back, &err))
+			fail_msg("%s: %s", recordings[i].what, err.msg);
+		measure_init(&back, &measure);
+		measure_said(&measure, measure_sum(&back), said, sizeof(said));
+		if (strcmp(said, recordings[i].said) != 0)
+			fail_msg("%s: %s", recordings[i].what, said);
+	}
+	assert_int_equal(recording_of(other, strlen(other), &reading, &theirs, &err), 0);
+	assert_int_equal(measure_sum(&theirs), 1);
+	assert_int_not_equal(recording_of(wrong, strlen(wrong), &reading, &none, &err), 0);
+	assert_non_null(strstr(err.msg, "no weight as \"TYPE UNIT\""));
+}
+
 static void different_weights_are_not_merged(void **state)
 {
 	(void)state;
@@ -182,6 +215,7 @@ int main(void)
 		cmocka_unit_test(numbers_have_units),
 		cmocka_unit_test(weights_that_are_no_clocks_are_shown),
 		cmocka_unit_test(each_writer_shows_the_whole_sum),
+		cmocka_unit_test(weights_come_back_from_perf_script),
 		cmocka_unit_test(different_weights_are_not_merged),
 	};
 
