@@ -65,6 +65,10 @@ FPL_MUST_CHECK int stack_store_count(struct stack_store *store, uint32_t id, uin
  * id that is not known is no error. */
 void stack_store_objects(struct stack_store *store, uint32_t id, uint64_t objects);
 
+/* Add @squares to the sum of the squares of the weights of the samples that were counted. As for
+ * stack_store_objects. */
+void stack_store_squares(struct stack_store *store, uint32_t id, double squares);
+
 /* One of the stack's samples stands for @weight and @objects that were not freed. */
 void stack_store_live(struct stack_store *store, uint32_t stack, uint64_t weight, uint64_t objects);
 

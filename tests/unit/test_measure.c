@@ -188,6 +188,52 @@ static void weights_come_back_from_perf_script(void **state)
 	assert_non_null(strstr(err.msg, "no weight as \"TYPE UNIT\""));
 }
 
+/* A sum that is not told is that of equal samples, and no file gets beyond its bounds. */
+static void squares_of_weights_are_kept(void **state)
+{
+	static const struct {
+		const char *what, *told;
+		double wanted;
+	} cases[] = {
+		{ "not told", "", 4 * 25 * 25 },
+		{ "told", ",\"weight_squares\":4000", 4000 },
+		{ "a fraction", ",\"weight_squares\":2500.5", 2500.5 },
+		{ "less than of equal ones", ",\"weight_squares\":1", 4 * 25 * 25 },
+		{ "more than of a single one", ",\"weight_squares\":1e300", 100 * 100 },
+		{ "below zero", ",\"weight_squares\":-5", 4 * 25 * 25 },
+		{ "no number", ",\"weight_squares\":\"x\"", 4 * 25 * 25 },
+	};
+	static const struct format_options options = { 0 };
+	static const struct read_options reading = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(recording_fini) struct recording recording = { 0 }, back = { 0 };
+		struct fpl_err err;
+		char text[512];
+
+		snprintf(
+			text, sizeof(text),
+			META("\"event\":\"x\",\"weight_type\":\"x\",\"weight_unit\":\"bytes\",") "{\"type\":\"stack\",\"count\":4,\"weight\":100%s,\"comm\":\"a\",\"pid\":1,"
+												 "\"user\":[{\"symbol\":\"f\",\"origin\":\"cfi\"}],\"kernel\":[]}\n"
+												 "{\"type\":\"books\",\"format\":1,\"fired\":4,\"shown\":4}\n",
+			cases[i].told);
+		if (recording_of(text, strlen(text), &reading, &recording, &err))
+			fail_msg("%s: %s", cases[i].what, err.msg);
+
+		AUTO_FREE char *written = recording_as(&recording, "jsonl", &options);
+
+		if (recording_of(written, strlen(written), &reading, &back, &err))
+			fail_msg("%s: %s", cases[i].what, err.msg);
+		if (recording.stacks[0].squares != cases[i].wanted ||
+		    back.stacks[0].squares != cases[i].wanted)
+			fail_msg("%s: %g, %g", cases[i].what, recording.stacks[0].squares,
+				 back.stacks[0].squares);
+		assert_int_equal(strstr(written, "weight_squares") != NULL,
+				 cases[i].wanted != 2500);
+	}
+}
+
 static void different_weights_are_not_merged(void **state)
 {
 	(void)state;
@@ -216,6 +262,7 @@ int main(void)
 		cmocka_unit_test(weights_that_are_no_clocks_are_shown),
 		cmocka_unit_test(each_writer_shows_the_whole_sum),
 		cmocka_unit_test(weights_come_back_from_perf_script),
+		cmocka_unit_test(squares_of_weights_are_kept),
 		cmocka_unit_test(different_weights_are_not_merged),
 	};
 
