@@ -198,6 +198,26 @@ static __always_inline enum stack_place stack_find(const struct stack_hash *hash
 	return STACK_FULL;
 }
 
+/* Add the square of a sample's weight to the stack's, a part at a time: neither overflows, but for
+ * weights from 2^48 on, which count as that. */
+static __always_inline void squares_add(struct fpl_stack *stack, __u64 weight)
+{
+	__u64 high = 0;
+	__u32 low = 0;
+
+	if (weight >> 32) {
+		weight = weight >> 48 ? 0xffffffff : weight >> 16;
+		high = weight * weight;
+	} else {
+		high = weight * weight >> 32;
+		low = (__u32)(weight * weight);
+	}
+	if (low && (__u32)(__sync_fetch_and_add(&stack->squares_low, low) + low) < low)
+		high++;
+	if (high)
+		__sync_fetch_and_add(&stack->squares_high, high);
+}
+
 /* Enter the stack into a slot that was free. Returns 0 where another CPU was first. */
 static __always_inline int stack_enter(struct fpl_stack *stack, const struct stack_hash *hash,
 				       __u32 nr, const struct fpl_sample *sample)
@@ -209,7 +229,10 @@ static __always_inline int stack_enter(struct fpl_stack *stack, const struct sta
 	stack->check = hash->lane[2];
 	stack->count = 1;
 	stack->weight = sample->weight;
-	stack->objects = sample->objects;
+	if (config.flags & FPL_CONFIG_SQUARES)
+		squares_add(stack, sample->weight);
+	else
+		stack->objects = sample->objects;
 	stack->nr_frames = nr;
 	stack->elided = sample->elided;
 	/* visible last, with all of the above */
@@ -241,7 +264,9 @@ WALK_GLOBAL int sample_count(struct fpl_scratch *s, struct fpl_counters *counted
 	if (place == STACK_THERE && stack) {
 		__sync_fetch_and_add(&stack->count, 1);
 		__sync_fetch_and_add(&stack->weight, s->sample.weight);
-		if (s->sample.objects)
+		if (config.flags & FPL_CONFIG_SQUARES)
+			squares_add(stack, s->sample.weight);
+		else if (s->sample.objects)
 			__sync_fetch_and_add(&stack->objects, s->sample.objects);
 		/* two CPUs that race here may store the smaller number: harmless */
 		if (s->sample.elided > stack->elided)

@@ -8,7 +8,7 @@
 
 #include <linux/types.h>
 
-#define FPL_SHARED_VERSION 17u
+#define FPL_SHARED_VERSION 18u
 
 /* Limits that size a map value or bound a loop. Limits that a user may change are options. */
 #define FPL_DEPTH_MAX	     2048u /* user frames of a stack that are kept: --max-depth in all */
@@ -345,8 +345,13 @@ struct fpl_stack {     /* one distinct (process, comm, stack, stop) */
 	__u32 nr_frames;
 	__u32 elided; /* the largest number of frames that FPL_FRAME_GAP stood for in a sample of
 			 this stack */
-	__u32 _pad;
-	__u64 objects; /* sum over the samples */
+	/* With FPL_CONFIG_SQUARES the sum of the squares of the samples' weights is squares_low +
+	 * 2^32 squares_high. Squares from 2^64 on are cut to a multiple of 2^32. */
+	__u32 squares_low;
+	union {
+		__u64 objects; /* sum over the samples */
+		__u64 squares_high;
+	};
 };
 _Static_assert(sizeof(struct fpl_stack) == 64, "one cache line");
 
@@ -530,7 +535,8 @@ struct fpl_life {
 /* With FPL_CONFIG_WAKERS: waits at locks alone, and samples are of both: of the thread that waits,
  * whose key is the lock (enum fpl_lock_word), and of the one that ended it, FPL_SAMPLE_WAKER. */
 #define FPL_CONFIG_LOCKS   262144u
-#define FPL_CONFIG_REGIONS 524288u /* methods for code made at run time (shared_region.h) */
+#define FPL_CONFIG_SQUARES 1048576u /* samples differ in weight, and count no objects */
+#define FPL_CONFIG_REGIONS 524288u  /* methods for code made at run time (shared_region.h) */
 
 enum fpl_unwind {
 	FPL_UNWIND_AUTO, /* CFI; frame-pointer steps where CFI is missing */

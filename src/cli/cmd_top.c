@@ -231,6 +231,8 @@ static int listen(void *ctx, struct parser *parser, struct disk_cache *cache,
 	options->min_share = verb->sampling.output.picture.min_share;
 	options->fold_recursion = verb->sampling.output.fold_recursion;
 	options->user = verb->sampling.user;
+	options->sources = verb->sampling.sources;
+	options->nr_sources = verb->sampling.nr_sources;
 	options->no_demangle = verb->sampling.output.no_demangle;
 	options->query.kernel = verb->sampling.kernel;
 	options->what = verb->what;

@@ -4,14 +4,12 @@
 #include <errno.h>
 #include <stddef.h>
 
-int run_tally_add(struct run_tally *tally, uint64_t count, uint64_t weight)
+int run_tally_add(struct run_tally *tally, uint64_t count, uint64_t weight, double squares)
 {
 	if (__builtin_add_overflow(tally->count, count, &tally->count) ||
 	    __builtin_add_overflow(tally->weight, weight, &tally->weight))
 		return -EOVERFLOW;
-	/* samples of one stack are taken for equally heavy */
-	if (count)
-		tally->squares += (double)weight * ((double)weight / (double)count);
+	tally->squares += squares;
 	return 0;
 }
 

@@ -37,8 +37,10 @@ struct distribution {
 	struct spread of[DIFF_MEASURES][DIFF_SIDES];
 };
 
-/* Count @count samples of together @weight. Errors: -EOVERFLOW. */
-FPL_MUST_CHECK int run_tally_add(struct run_tally *tally, uint64_t count, uint64_t weight);
+/* Count @count samples of together @weight, the squares of whose weights add up to @squares.
+ * Errors: -EOVERFLOW. */
+FPL_MUST_CHECK int run_tally_add(struct run_tally *tally, uint64_t count, uint64_t weight,
+				 double squares);
 
 /*
  * The run is over: take what @tally counted of it, of @whole in all, into @distribution, and clear

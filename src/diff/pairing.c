@@ -150,9 +150,11 @@ static int count_items(struct adding *adding, const struct recording_stack *stac
 		if (pairing->items.list[step].kind == FUNCTION_LABEL)
 			continue;
 		if (i + 1 == adding->steps.nr)
-			err = tallies_add(&pairing->self, runs, step, stack->count, stack->weight);
+			err = tallies_add(&pairing->self, runs, step, stack->count, stack->weight,
+					  stack->squares);
 		if (!err && pairing->last_stacks.list[step] != number)
-			err = tallies_add(&pairing->total, runs, step, stack->count, stack->weight);
+			err = tallies_add(&pairing->total, runs, step, stack->count, stack->weight,
+					  stack->squares);
 		pairing->last_stacks.list[step] = number;
 	}
 	return err;
@@ -163,10 +165,12 @@ static int add_stack(struct adding *adding, const struct recording_stack *stack)
 	struct pairing *pairing = adding->pairing;
 	struct tally_runs *runs = &pairing->runs;
 	uint32_t found = find_stack(adding, put_stack(adding, stack));
-	int err = run_tally_add(&runs->whole[runs->side], stack->count, stack->weight);
+	int err = run_tally_add(&runs->whole[runs->side], stack->count, stack->weight,
+				stack->squares);
 
 	if (!err)
-		err = tallies_add(&pairing->samples, runs, found, stack->count, stack->weight);
+		err = tallies_add(&pairing->samples, runs, found, stack->count, stack->weight,
+				  stack->squares);
 	return err ? err : count_items(adding, stack);
 }
 

@@ -73,7 +73,7 @@ int tallies_begin_run(struct tallies *tallies, const struct tally_runs *runs, en
 }
 
 int tallies_add(struct tallies *tallies, const struct tally_runs *runs, size_t idx, uint64_t count,
-		uint64_t weight)
+		uint64_t weight, double squares)
 {
 	if (!tallies->wide) {
 		uint32_t *narrow = &tallies->counts[idx][runs->side];
@@ -88,7 +88,7 @@ int tallies_add(struct tallies *tallies, const struct tally_runs *runs, size_t i
 		if (err)
 			return err;
 	}
-	return run_tally_add(&tallies->wide[idx].run, count, weight);
+	return run_tally_add(&tallies->wide[idx].run, count, weight, squares);
 }
 
 int tallies_end_run(struct tallies *tallies, const struct tally_runs *runs)

@@ -42,9 +42,9 @@ void tallies_grow(struct tallies *tallies);
 FPL_MUST_CHECK int tallies_begin_run(struct tallies *tallies, const struct tally_runs *runs,
 				     enum diff_side side);
 
-/* Count samples of thing @idx in the open run. Errors: -EOVERFLOW. */
+/* Count samples of thing @idx in the open run, as run_tally_add() does. Errors: -EOVERFLOW. */
 FPL_MUST_CHECK int tallies_add(struct tallies *tallies, const struct tally_runs *runs, size_t idx,
-			       uint64_t count, uint64_t weight);
+			       uint64_t count, uint64_t weight, double squares);
 
 /* The open run is over, and its whole is known. Errors: -EOVERFLOW. */
 FPL_MUST_CHECK int tallies_end_run(struct tallies *tallies, const struct tally_runs *runs);

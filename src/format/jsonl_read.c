@@ -318,12 +318,21 @@ static void read_heap(struct reading *reading, json_object *object)
 			      &heap);
 }
 
+/* 0: the samples weigh the same, or the file does not say. */
+static double read_squares(json_object *object)
+{
+	json_object *value = json_object_object_get(object, "weight_squares");
+
+	return value ? json_object_get_double(value) : 0;
+}
+
 static void read_stack(struct jsonl *jsonl, json_object *object)
 {
 	struct reading *reading = jsonl->reading;
 	struct recording_stack stack = {
 		.count = jsonl_number(reading, object, "count", UINT64_MAX),
 		.weight = jsonl_number(reading, object, weight_key(reading->recording), UINT64_MAX),
+		.squares = read_squares(object),
 		.stop = read_keyed(reading, object, "stop", stop_of_key, RECORDING_NO_STOP),
 		.elided = jsonl_number32(reading, object, "elided"),
 	};

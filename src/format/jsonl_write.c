@@ -13,6 +13,9 @@
 #include "view/json.h"
 #include "view/measure.h"
 
+/* A sum of squares is written where samples differ, by more than is computed wrong. */
+#define SQUARES_APART (1 + 1e-6)
+
 /* Samples of a line: some 100 KiB; a file that was cut loses no more. */
 #define SAMPLES_MAX 4096u
 
@@ -136,6 +139,8 @@ static void write_stack(const struct writer *writer, const struct recording_stac
 	json_string(&json, "type", "stack");
 	json_number(&json, "count", stack->count);
 	json_number(&json, weight_key(writer->recording), stack->weight);
+	if (stack->squares > SQUARES_APART * recording_equal_squares(stack->count, stack->weight))
+		json_real(&json, "weight_squares", stack->squares);
 	if (writer->recording->has_heap)
 		write_heap(&json, writer->recording, stack);
 	frame_json_write_task(&json, writer->recording, stack);

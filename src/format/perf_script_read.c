@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "format/perf_header.h"
+#include "format/perf_script_write.h"
 #include "format/reading.h"
 #include "format/unnamed.h"
 #include "recording/origin_mark.h"
@@ -28,6 +29,7 @@
 struct perf_script {
 	struct reading *reading;
 	bool in_sample;
+	bool weighs;	   /* periods are weights: the file says of what */
 	bool other_events; /* samples of more than one event: weights are not of one kind */
 	struct recording_stack key;
 	uint64_t time_ns; /* of the sample at hand */
@@ -333,12 +335,13 @@ static void note_event(struct perf_script *script, const struct perf_header *hea
 		length = sizeof(name) - 1;
 	memcpy(name, header->event, length);
 	name[length] = '\0';
+	reading_unescape(name, " :");
 	text = must_add_text(recording, name);
 	if (!recording->event)
 		recording->event = text;
 	else if (text && text != recording->event)
 		script->other_events = true;
-	if (header->has_period && is_clock(name))
+	if (header->has_period && (is_clock(name) || script->weighs))
 		script->key.weight = header->period;
 }
 
@@ -400,6 +403,30 @@ static void begin_sample(struct perf_script *script, char *line)
 	}
 }
 
+/* A comment. Ours, before the samples, says what their periods are: "TYPE UNIT". */
+static void read_comment(struct perf_script *script, char *line)
+{
+	static const char *const units[] = { "count", "bytes", "nanoseconds" };
+	struct reading *reading = script->reading;
+	struct recording *recording = reading->recording;
+	char *type = line + strlen(PERF_SCRIPT_WEIGHT), *unit;
+
+	if (strncmp(line, PERF_SCRIPT_WEIGHT, strlen(PERF_SCRIPT_WEIGHT)) != 0 ||
+	    script->nr_samples || script->weighs)
+		return;
+	unit = type + strcspn(type, " ");
+	for (size_t i = 0; *unit && i < ARRAY_SIZE(units); i++)
+		script->weighs = script->weighs || !strcmp(unit + 1, units[i]);
+	if (!script->weighs) {
+		reading_fail(reading, "no weight as \"TYPE UNIT\" in count, bytes or nanoseconds");
+		return;
+	}
+	*unit = '\0';
+	recording->weight_unit = must_add_text(recording, unit + 1);
+	reading_unescape(type, ESCAPED);
+	recording->weight_type = must_add_text(recording, type);
+}
+
 /* "file.c:123", which -F +srcline puts below a frame: not taken. */
 static bool is_source_line(const char *line)
 {
@@ -430,7 +457,9 @@ static void read_line(struct perf_script *script, char *line, size_t length)
 		/* perf pads the names of tasks with blanks on the left: these lines are no frames
 		 */
 		add_frame(script, line);
-	} else if (script->in_sample ? !is_source_line(line) : *line != '#') {
+	} else if (!script->in_sample && *line == '#') {
+		read_comment(script, line);
+	} else if (!script->in_sample || !is_source_line(line)) {
 		end_sample(script);
 		begin_sample(script, line);
 	}

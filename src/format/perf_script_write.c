@@ -132,6 +132,19 @@ static void write_heading(FILE *to, const struct recording *recording,
 	fprintf(to, "%s: \n", safe);
 }
 
+/*
+ * Say what the periods are, in a comment as perf has them: readers skip those, and they know a file
+ * by its first line.
+ */
+static void write_weight(FILE *to, const struct measure *measure)
+{
+	char safe[256];
+
+	text_escape(safe, sizeof(safe), measure->type, " ");
+	fprintf(to, "# ========\n" PERF_SCRIPT_WEIGHT "%s %s\n# ========\n#\n", safe,
+		measure->unit);
+}
+
 /* Kernel frames first: the leaf is. One without any is skipped by some readers: it gets one. */
 static void write_frames(FILE *to, const struct recording *recording, const struct frame_list *list,
 			 const struct recording_stack *stack)
@@ -166,6 +179,8 @@ int perf_script_write(FILE *to, const struct recording *recording,
 				"%" PRIu64 " %s, of which each has a block here: at most %u",
 				samples.nr_total,
 				sample_type_text(recording, counted, sizeof(counted)), BLOCKS_MAX);
+	if (measure.weight)
+		write_weight(to, &measure);
 	/* up to BLOCKS_MAX blocks: where a disk is full the others are not tried */
 	for (; !ferror(to) && samples_next(&samples, &sample);) {
 		write_heading(to, recording, &measure, &sample);

@@ -227,14 +227,19 @@ static void drop_last_look(struct feed_batch *batch)
 static void take_look(void *ctx, const struct engine_look *look)
 {
 	struct feed *feed = ctx;
-	struct feed_look *added = malloc(sizeof(*added) + look->nr_stacks * sizeof(uint64_t));
+	size_t size = look->nr_stacks * sizeof(uint64_t);
+	struct feed_look *added = malloc(sizeof(*added) + (look->weights ? 2 : 1) * size);
 
 	if (!added)
 		return; /* the next one says it all */
 	*added = (struct feed_look){ .look = *look };
-	if (look->nr_stacks)
-		memcpy(added->counts, look->counts, look->nr_stacks * sizeof(added->counts[0]));
-	added->look.counts = added->counts;
+	added->look.counts = added->numbers;
+	if (size)
+		memcpy(added->numbers, look->counts, size);
+	if (look->weights) {
+		added->look.weights = added->numbers + look->nr_stacks;
+		memcpy(added->numbers + look->nr_stacks, look->weights, size);
+	}
 	pthread_mutex_lock(&feed->lock);
 	if (feed->waiting.nr_looks == FEED_LOOKS_MAX)
 		drop_last_look(&feed->waiting);

@@ -35,8 +35,8 @@ struct feed_stack {
 
 struct feed_look {
 	struct feed_look *next;
-	struct engine_look look; /* its counts are behind it */
-	uint64_t counts[];
+	struct engine_look look; /* its counts are behind it, then its weights */
+	uint64_t numbers[];
 };
 
 struct feed_retired {

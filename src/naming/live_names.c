@@ -11,7 +11,7 @@
 #include "profile/script_codes.h"
 #include "profile/source_record.h"
 
-/* One source needs no name, but the unit of what its samples weigh. */
+/* One source needs no name, but what its samples weigh. */
 static void set_sources(struct profile *live, const struct live_names_options *options)
 {
 	struct profile_source list[FPL_SOURCES_MAX] = { 0 };
@@ -24,8 +24,7 @@ static void set_sources(struct profile *live, const struct live_names_options *o
 		if (spec->class == SOURCE_BLOCKED || spec->class == SOURCE_WAKER)
 			source_record_weigh_waits(&list[i]);
 		else if (spec->class != SOURCE_CLOCK)
-			snprintf(list[i].unit, sizeof(list[i].unit), "%s",
-				 spec->unit ? spec->unit : "count");
+			source_record_weigh(&list[i], spec);
 	}
 	if (options->nr_sources)
 		profile_set_sources(live, list, options->nr_sources);

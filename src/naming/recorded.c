@@ -414,6 +414,7 @@ static int add_stack(struct recorder *recorder, const struct profile_stack *stac
 	struct recording_stack key = {
 		.count = stack->count,
 		.weight = stack->weight,
+		.squares = stack->squares,
 		.task = stack->start_ns,
 		.nr_user = (uint16_t)(stack->nr_user + waker_frames(waker)),
 		.nr_kernel = (uint16_t)(stack->nr_kernel - nr_own + has_runnable(stack)),

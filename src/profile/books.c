@@ -5,7 +5,10 @@ void books_count(const struct window_count *stack, struct books_join *join)
 {
 	if (stack_store_count(join->store, stack->id, stack->count, stack->weight, stack->elided))
 		join->nr_without_frames += stack->count;
-	if (stack->objects)
+	if (join->has_squares)
+		stack_store_squares(join->store, stack->id,
+				    (double)stack->objects * 0x1p32 + stack->squares_low);
+	else if (stack->objects)
 		stack_store_objects(join->store, stack->id, stack->objects);
 }
 

@@ -2,6 +2,7 @@
 /* Closing the books: what fired, and what became of it. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -13,6 +14,7 @@
 /* The counts of the map `stacks` meet their frames. */
 struct books_join {
 	struct stack_store *store;  /* borrowed */
+	bool has_squares;	    /* as kernel_side_has_squares */
 	uint64_t nr_without_frames; /* samples */
 };
 

@@ -38,6 +38,7 @@ enum engine_unwind {
 struct engine_look {
 	uint64_t unix_ns, sampled_ns; /* the time of day; how long samples are taken */
 	const uint64_t *counts;	      /* borrowed [nr_stacks]: the samples of each stack */
+	const uint64_t *weights;      /* borrowed [nr_stacks]: what they weigh; NULL: not wanted */
 	uint32_t nr_stacks;	      /* told of so far: their numbers begin with 0 */
 	uint64_t fired, idle, filtered, lost;
 	size_t nr_tables_made, nr_tables; /* files: with an unwind table, or that get one */
@@ -66,6 +67,7 @@ struct engine_listener {
 	 * Cost: reads all of the kernel side's counts, about 1 ms. */
 	void (*look)(void *ctx, const struct engine_look *look);
 	const _Atomic uint32_t *look_ms; /* borrowed */
+	bool weighs;			 /* looks have weights */
 	uint32_t looks; /* sampling ends with this one, which is the last; 0: no look ends it */
 	/* The end of the run waits for tables: those of @nr_made of @nr files are made. Only with
 	 * look. NULL: not wanted. */

@@ -186,7 +186,8 @@ static int close_books(struct engine *engine, struct run_window *window, struct 
 	const struct reading counted = reading_since(&window->at_end, &window->at_start);
 	const struct fpl_counters *counters = &counted.counters;
 	const struct intake *intake = &window->intake;
-	struct books_join join = { .store = window->store };
+	struct books_join join = { .store = window->store,
+				   .has_squares = kernel_side_has_squares(&engine->kernel) };
 	CLEANUP(rss_rows_fini) struct rss_rows rss = { .store = window->store };
 	int code;
 

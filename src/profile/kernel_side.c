@@ -105,6 +105,25 @@ static void seed(struct fpless_bpf *skel)
 			clock_monotonic_ns(); /* early at boot: better than nothing */
 }
 
+/* Do samples differ in weight? Where objects are counted, the sum has no place in struct fpl_stack.
+ */
+static bool has_squares(const struct source *sources, size_t nr)
+{
+	bool differs = false;
+
+	for (size_t i = 0; i < nr; i++) {
+		const struct source *source = &sources[i];
+
+		if (source->sampler == SAMPLER_ALLOC || source->sampler == SAMPLER_RSS)
+			return false;
+		differs |= source->sampler == SAMPLER_SWITCH ||
+			   source->sampler == SAMPLER_SWITCH_KPROBE ||
+			   source->sampler == SAMPLER_WAKING ||
+			   (source->event && source->event->weight.kind != FPL_FIELD_NONE);
+	}
+	return differs;
+}
+
 static void configure(struct fpless_bpf *skel, const struct engine_options *options,
 		      const struct host *host, const struct source *sources, size_t nr_sources)
 {
@@ -163,6 +182,7 @@ static void configure(struct fpless_bpf *skel, const struct engine_options *opti
 		config.flags |= FPL_CONFIG_WAKERS;
 		config.preempt_off = (uint64_t)sources[i].preempt_off;
 	}
+	config.flags |= has_squares(sources, nr_sources) ? FPL_CONFIG_SQUARES : 0;
 	memcpy((void *)(uintptr_t)&skel->rodata->config, &config, sizeof(config));
 	/* the period of an event with a record is counted by the program, not by the kernel */
 	for (size_t i = 0; i < nr_sources; i++)
@@ -425,6 +445,11 @@ int kernel_side_object(struct kernel_side_object *ret)
 	bpf_object__for_each_map(map, skel->obj) ret->nr_maps++;
 	fpless_bpf__destroy(skel);
 	return 0;
+}
+
+bool kernel_side_has_squares(const struct kernel_side *kernel)
+{
+	return kernel->skel->rodata->config.flags & FPL_CONFIG_SQUARES;
 }
 
 int kernel_side_sampler_fd(const struct kernel_side *kernel, enum sampler sampler)

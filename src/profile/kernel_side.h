@@ -80,6 +80,9 @@ struct kernel_side_object {
 /* Look at the BPF object without loading it. Errors: those of libbpf's open. */
 FPL_MUST_CHECK int kernel_side_object(struct kernel_side_object *ret);
 
+/* Do the kernel's counts of stacks have sums of squares (FPL_CONFIG_SQUARES)? */
+bool kernel_side_has_squares(const struct kernel_side *kernel);
+
 /* The program that takes samples of such sources. */
 int kernel_side_sampler_fd(const struct kernel_side *kernel, enum sampler sampler);
 /* samplers_alloc_fd(), samplers_free_fd() */

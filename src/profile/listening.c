@@ -97,7 +97,8 @@ void listening_pause(struct listening *listening)
 /* Room for @nr stacks. */
 static bool make_room(struct listening *listening, size_t nr)
 {
-	return !vector_reserve(&listening->places, nr) && !vector_reserve(&listening->counts, nr);
+	return !vector_reserve(&listening->places, nr) && !vector_reserve(&listening->counts, nr) &&
+	       (!listening->config.listener->weighs || !vector_reserve(&listening->weights, nr));
 }
 
 /* Tells the listener every stack of the store, for which there is room, but for those of tasks
@@ -148,13 +149,17 @@ static void add_count(const struct fpl_stack *stack, void *ctx)
 {
 	struct listening *listening = ctx;
 	uint32_t number = stack_store_find(listening->config.store, stack->id);
+	uint32_t place = number == STACK_STORE_NONE ? number : listening->places.list[number];
 
-	if (number == STACK_STORE_NONE)
+	if (number == STACK_STORE_NONE) {
 		listening->nr_frameless += stack->count;
-	else if (listening->places.list[number] == STACK_STORE_NONE)
+	} else if (place == STACK_STORE_NONE) {
 		listening->nr_unwanted += stack->count;
-	else
-		listening->counts.list[listening->places.list[number]] += stack->count;
+	} else {
+		listening->counts.list[place] += stack->count;
+		if (listening->config.listener->weighs)
+			listening->weights.list[place] += stack->weight;
+	}
 }
 
 /* Count anew what is in the store, and what the kernel side holds beside it. */
@@ -163,11 +168,16 @@ static void count_stacks(struct listening *listening)
 	listening->nr_frameless = listening->nr_unwanted = 0;
 	for (uint32_t i = 0; i < listening->places.nr; i++) {
 		uint64_t count = stack_store_samples(listening->config.store, i);
+		uint32_t place = listening->places.list[i];
 
-		if (listening->places.list[i] == STACK_STORE_NONE)
+		if (place == STACK_STORE_NONE) {
 			listening->nr_unwanted += count;
-		else
-			listening->counts.list[listening->places.list[i]] = count;
+			continue;
+		}
+		listening->counts.list[place] = count;
+		if (listening->config.listener->weighs)
+			listening->weights.list[place] =
+				stack_store_weight(listening->config.store, i);
 	}
 	kernel_side_stacks(listening->config.kernel, add_count, listening);
 }
@@ -190,6 +200,7 @@ static void look(struct listening *listening, uint64_t until_ns, bool last)
 		.unix_ns = clock_ns(CLOCK_REALTIME),
 		.sampled_ns = until_ns - listening->enabled_ns,
 		.counts = listening->counts.list,
+		.weights = listener->weighs ? listening->weights.list : NULL,
 		.nr_stacks = (uint32_t)listening->counts.nr,
 		.fired = counters.fired,
 		.idle = counters.idle,
@@ -212,6 +223,7 @@ void listening_fini(struct listening *listening)
 {
 	vector_fini(&listening->places);
 	vector_fini(&listening->counts);
+	vector_fini(&listening->weights);
 }
 
 static uint64_t period_ns(const struct engine_listener *listener)

@@ -34,9 +34,10 @@ struct listening {
 
 	/* by number in the store: the number it was told by, or STACK_STORE_NONE */
 	VECTOR(uint32_t) places;
-	VECTOR(uint64_t) counts; /* by the number it was told by */
-	uint64_t nr_frameless;	 /* samples whose frames are on their way */
-	uint64_t nr_unwanted;	 /* of tasks whose name is not wanted */
+	VECTOR(uint64_t) counts;  /* by the number it was told by */
+	VECTOR(uint64_t) weights; /* likewise, where they are wanted */
+	uint64_t nr_frameless;	  /* samples whose frames are on their way */
+	uint64_t nr_unwanted;	  /* of tasks whose name is not wanted */
 	uint32_t nr_looks;
 	uint64_t next_look_ns; /* CLOCK_MONOTONIC; UINT64_MAX: never */
 };

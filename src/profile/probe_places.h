@@ -9,7 +9,7 @@
 
 struct parser;
 
-#define PROBE_PLACES_MAX 1024u /* of one USDT probe: one perf event each */
+#define PROBE_PLACES_MAX 1024u /* of one USDT probe: each may take a perf event */
 
 /*
  * Ask a worker of @parser where @word, of a program, is in @file. *ret has one site for a function,

@@ -68,6 +68,7 @@ struct profile_heap_sums {
 struct profile_stack {
 	uint64_t count;
 	uint64_t weight;
+	double squares; /* sum of the squares of the samples' weights; 0: not known */
 	struct profile_heap_sums heap;
 	uint64_t start_ns; /* start of the process, CLOCK_BOOTTIME */
 	uint64_t gen;	   /* of the program image where a frame is raw, for code_names; else 0 */

@@ -61,6 +61,7 @@ void run_window_count(const struct fpl_stack *stack, void *ctx)
 						 .objects = stack->objects,
 						 .id = stack->id,
 						 .elided = stack->elided,
+						 .squares_low = stack->squares_low,
 					 }))
 		window->nr_uncopied += stack->count;
 }

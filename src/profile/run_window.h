@@ -17,8 +17,8 @@
 
 /* The counts of one stack in the map `stacks`. */
 struct window_count {
-	uint64_t count, weight, objects;
-	uint32_t id, elided;
+	uint64_t count, weight, objects; /* objects: or squares_high */
+	uint32_t id, elided, squares_low;
 };
 
 struct run_window {

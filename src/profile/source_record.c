@@ -45,14 +45,19 @@ int source_record_ask(const struct source_spec *spec, const char *key,
 	return spec->weight ? take_weight(spec->weight, format, event, err) : 0;
 }
 
+void source_record_weigh(struct profile_source *what, const struct source_spec *spec)
+{
+	snprintf(what->type, sizeof(what->type), "%s", spec->weight ? spec->weight : spec->name);
+	snprintf(what->unit, sizeof(what->unit), "%s", spec->unit ? spec->unit : "count");
+}
+
 void source_record_describe(struct source *source, const struct source_spec *spec,
 			    const struct fpl_source *event)
 {
 	struct profile_source *what = &source->what;
 
 	memcpy(what->name, spec->name, sizeof(what->name));
-	snprintf(what->type, sizeof(what->type), "%s", spec->weight ? spec->weight : spec->name);
-	snprintf(what->unit, sizeof(what->unit), "%s", spec->unit ? spec->unit : "count");
+	source_record_weigh(what, spec);
 	what->period = source->period = event->every;
 	what->is_key_signed = event->key.kind == FPL_FIELD_SIGNED;
 	source->nr_sampled = source->cpus.nr;

@@ -15,6 +15,9 @@ FPL_MUST_CHECK int source_record_ask(const struct source_spec *spec, const char 
 				     const struct event_format *format, struct fpl_source *event,
 				     struct fpl_err *err);
 
+/* Fill in what the samples of @spec weigh, and in what unit: no waits. */
+void source_record_weigh(struct profile_source *what, const struct source_spec *spec);
+
 /* Fill in what, period, nr_sampled of @source, whose event it is. */
 void source_record_describe(struct source *source, const struct source_spec *spec,
 			    const struct fpl_source *event);

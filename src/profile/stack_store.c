@@ -22,6 +22,7 @@ struct entry {
 	struct identity_part part;
 	uint64_t hash;
 	uint64_t count, weight;
+	double squares;				     /* of weights, as far as they were told */
 	uint64_t objects, live_weight, live_objects; /* objects in 1 / FPL_OBJECT */
 	uint64_t first_ns;
 	uint64_t *frames; /* owned: user, then the rest */
@@ -373,6 +374,8 @@ int stack_store_add(struct stack_store *store, const struct fpl_sample *sample,
 		return code;
 	store->entries[entry].count += sample->count;
 	store->entries[entry].weight += sample->weight * sample->count;
+	store->entries[entry].squares +=
+		(double)sample->weight * (double)sample->weight * sample->count;
 	store->entries[entry].objects += sample->objects * sample->count;
 	return 0;
 }
@@ -414,6 +417,14 @@ void stack_store_objects(struct stack_store *store, uint32_t id, uint64_t object
 		store->entries[stack].objects += objects;
 }
 
+void stack_store_squares(struct stack_store *store, uint32_t id, double squares)
+{
+	uint32_t stack = stack_store_find(store, id);
+
+	if (stack != STACK_STORE_NONE)
+		store->entries[stack].squares += squares;
+}
+
 void stack_store_live(struct stack_store *store, uint32_t stack, uint64_t weight, uint64_t objects)
 {
 	store->entries[stack].live_weight += weight;
@@ -450,6 +461,11 @@ uint64_t stack_store_samples(const struct stack_store *store, uint32_t stack)
 	return store->entries[stack].count;
 }
 
+uint64_t stack_store_weight(const struct stack_store *store, uint32_t stack)
+{
+	return store->entries[stack].weight;
+}
+
 /* Whole objects. */
 static uint64_t rounded(uint64_t objects)
 {
@@ -463,6 +479,7 @@ void stack_store_look(const struct stack_store *store, uint32_t stack, struct pr
 	*ret = (struct profile_stack){
 		.count = entry->count,
 		.weight = entry->weight,
+		.squares = entry->squares,
 		.start_ns = entry->part.start_ns,
 		.gen = entry->part.gen,
 		.first_ns = entry->first_ns,

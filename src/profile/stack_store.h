@@ -47,8 +47,9 @@ uint32_t stack_store_nr(const struct stack_store *store);
  * change the answer. */
 bool stack_store_names(const struct stack_store *store, uint32_t object);
 
-/* Samples of the stack that were counted so far, as stack_store_look says. */
+/* Samples of the stack that were counted so far, as stack_store_look says, and their weight. */
 uint64_t stack_store_samples(const struct stack_store *store, uint32_t stack);
+uint64_t stack_store_weight(const struct stack_store *store, uint32_t stack);
 
 /* Facts about a stack: its frames are borrowed until stack_store_take; counts are those so far. */
 void stack_store_look(const struct stack_store *store, uint32_t stack, struct profile_stack *ret);
@@ -63,6 +64,10 @@ FPL_MUST_CHECK int stack_store_count(struct stack_store *store, uint32_t id, uin
 /* The counted samples of the stack with @id stand for @objects allocations, in 1 / FPL_OBJECT. An
  * id that is not known is no error. */
 void stack_store_objects(struct stack_store *store, uint32_t id, uint64_t objects);
+
+/* Add @squares to the sum of the squares of the weights of the samples that were counted. As for
+ * stack_store_objects. */
+void stack_store_squares(struct stack_store *store, uint32_t id, double squares);
 
 /* One of the stack's samples stands for @weight and @objects that were not freed. */
 void stack_store_live(struct stack_store *store, uint32_t stack, uint64_t weight, uint64_t objects);

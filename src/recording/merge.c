@@ -116,21 +116,28 @@ static int add_checked(uint64_t *sum, uint64_t value)
 	return __builtin_add_overflow(*sum, value, sum) ? -EOVERFLOW : 0;
 }
 
-/* Add stack @idx with @count samples of together @weight. */
-static int add_stack(struct merger *merger, size_t idx, uint64_t count, uint64_t weight)
+/* The rest of a stack after the filter judged its events. */
+struct left {
+	uint64_t count, weight;
+	double squares; /* of weights */
+};
+
+/* Add stack @idx with what is @left of it. */
+static int add_stack(struct merger *merger, size_t idx, const struct left *left)
 {
 	struct recording_stack key = merger->from->stacks[idx];
 	size_t nr = (size_t)key.nr_user + key.nr_kernel + key.nr_fp;
 	struct merge_result *result = merger->result;
-	int err = add_checked(&result->shown, count);
+	int err = add_checked(&result->shown, left->count);
 
 	key.comm = map_text(merger, key.comm);
-	key.count = count;
-	key.weight = weight;
+	key.count = left->count;
+	key.weight = left->weight;
+	key.squares = left->squares;
 	key.source = merger->sources[key.source];
-	err = err ? err : add_checked(&result->weight, weight);
-	result->has_weight = result->has_weight || weight;
-	result->has_weightless = result->has_weightless || (count && !weight);
+	err = err ? err : add_checked(&result->weight, left->weight);
+	result->has_weight = result->has_weight || left->weight;
+	result->has_weightless = result->has_weightless || (left->count && !left->weight);
 	key.cgroup = map_text(merger, key.cgroup);
 	key.key = map_text(merger, key.key);
 	merger->stack_frames.nr = 0;
@@ -162,11 +169,7 @@ static bool takes_event(const struct merger *merger, const struct recording_even
 	       merger->filter->event(merger->filter->ctx, merger->from, event);
 }
 
-/* The rest of each stack after the filter judged its events: [nr_stacks]. */
-struct left {
-	uint64_t count, weight;
-};
-
+/* @left: [nr_stacks] */
 static void count_events(const struct merger *merger, struct left *left)
 {
 	for (size_t i = 0; i < merger->from->nr_events; i++) {
@@ -176,6 +179,7 @@ static void count_events(const struct merger *merger, struct left *left)
 			continue;
 		left[event->stack].count++;
 		left[event->stack].weight += event->weight;
+		left[event->stack].squares += (double)event->weight * (double)event->weight;
 	}
 }
 
@@ -191,16 +195,16 @@ static int merge_stacks(struct merger *merger)
 		count_events(merger, left);
 	for (size_t i = 0; !err && i < from->nr_stacks; i++) {
 		const struct recording_stack *stack = &from->stacks[i];
-		uint64_t count = by_events ? left[i].count : stack->count;
+		const struct left all = { stack->count, stack->weight, stack->squares };
+		const struct left *taken = by_events ? &left[i] : &all;
 
-		if (!takes_stack(merger, i) || (by_events && !count)) {
+		if (!takes_stack(merger, i) || (by_events && !taken->count)) {
 			err = add_checked(&merger->result->refused, stack->count);
 			continue;
 		}
-		err = add_checked(&merger->result->refused, stack->count - count);
+		err = add_checked(&merger->result->refused, stack->count - taken->count);
 		if (!err)
-			err = add_stack(merger, i, count,
-					by_events ? left[i].weight : stack->weight);
+			err = add_stack(merger, i, taken);
 	}
 	return err;
 }

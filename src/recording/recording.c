@@ -266,6 +266,20 @@ static bool stack_equals(const struct recording *recording, uint32_t index,
 		!memcmp(&recording->frame_ids[stack->first_frame], frames, nr * sizeof(*frames)));
 }
 
+double recording_equal_squares(uint64_t count, uint64_t weight)
+{
+	return count ? (double)weight * ((double)weight / (double)count) : 0;
+}
+
+/* No sum of squares is outside these bounds, whatever a file says. */
+static double squares_of(const struct recording_stack *stack)
+{
+	double least = recording_equal_squares(stack->count, stack->weight);
+	double most = (double)stack->weight * (double)stack->weight;
+
+	return !(stack->squares > least) ? least : stack->squares < most ? stack->squares : most;
+}
+
 int recording_add_stack(struct recording *recording, const struct recording_stack *key,
 			const uint32_t *frames, uint32_t *ret)
 {
@@ -287,6 +301,7 @@ int recording_add_stack(struct recording *recording, const struct recording_stac
 
 		*stack = *key;
 		stack->count = stack->weight = 0;
+		stack->squares = 0;
 		stack->elided = 0;
 		stack->first_frame = (uint32_t)recording->nr_frame_ids;
 		if (nr)
@@ -296,6 +311,7 @@ int recording_add_stack(struct recording *recording, const struct recording_stac
 	}
 	recording->stacks[idx].count += key->count;
 	recording->stacks[idx].weight += key->weight;
+	recording->stacks[idx].squares += squares_of(key);
 	if (key->elided > recording->stacks[idx].elided)
 		recording->stacks[idx].elided = key->elided;
 	if (ret)

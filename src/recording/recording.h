@@ -139,6 +139,9 @@ struct recording_heap {
 
 struct recording_stack {
 	uint64_t count, weight;
+	/* Sum of the squares of the samples' weights: at least what it is where all weigh the same,
+	 * which stands for one that is not known. recording_add_stack() sees to that. */
+	double squares;
 	/* Tells apart tasks that had the same pid one after the other: when the process began, in
 	 * nanoseconds; from RECORDING_TASK_READ on a number of the reader's. */
 	uint64_t task;
@@ -270,6 +273,9 @@ FPL_MUST_CHECK int recording_add_function(struct recording *recording,
 FPL_MUST_CHECK int recording_add_frame(struct recording *recording,
 				       const struct recording_frame *key,
 				       const struct recording_line *lines, uint32_t *ret);
+
+/* The sum of the squares of the weights of @count samples of @weight in all that weigh the same. */
+double recording_equal_squares(uint64_t count, uint64_t weight);
 
 /*
  * Add @key->count samples of @key->weight of the stack like @key, whose frames are @frames

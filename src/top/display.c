@@ -38,6 +38,7 @@ static int draw(struct display *display)
 	screen_last_log(display->screen, log, sizeof(log));
 
 	const struct page_facts facts = {
+		.measure = &live->measure,
 		.what = options->what,
 		.log = log,
 		.length_ns = window_length_ns(&live->window, control->since_start),
@@ -79,8 +80,10 @@ static void obey(struct display *display)
 {
 	struct control *control = &display->control;
 
-	if (control->reset)
+	if (control->reset) {
 		window_reset(&display->live->window);
+		window_reset(&display->live->weights);
+	}
 	control->reset = false;
 	if (control->suspend)
 		screen_suspend(display->screen, true);

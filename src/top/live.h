@@ -11,6 +11,7 @@
 #include "top/model.h"
 #include "top/table.h"
 #include "top/window.h"
+#include "view/measure.h"
 
 struct live {
 	struct live_names names;
@@ -18,7 +19,8 @@ struct live {
 	VECTOR(uint32_t) places;    /* the index in the recording of each stack by number */
 	VECTOR(uint64_t) counts;    /* room for each stack of the recording */
 	struct model model;
-	struct window window;
+	struct measure measure;	       /* of the numbers in tables; borrowed from the recording */
+	struct window window, weights; /* of samples, and of what they weigh where that is shown */
 	struct engine_look look, before; /* the last two; their counts are not kept */
 	uint32_t nr_looks;
 	struct filter *filter; /* owned: of the stacks that count; NULL: all do */

@@ -147,8 +147,8 @@ static enum page_style share_style(double percent)
 static int put_row(struct layout *layout, const struct table_row *row, bool selected)
 {
 	const struct control *control = layout->control;
-	double self = share_percent(row->self, layout->table->samples);
-	double total = share_percent(row->total, layout->table->samples);
+	double self = share_percent(row->self, layout->table->sum);
+	double total = share_percent(row->total, layout->table->sum);
 	bool by_total = control->query.sort == TABLE_SORT_TOTAL;
 	char buf[STACK_CHARS], shares[32], object[4 * OBJECT_MAX + 1] = "";
 	const char *place, *text = row_text(layout, row, buf, sizeof(buf), &place);
@@ -206,13 +206,13 @@ static int put_columns(struct layout *layout)
 static int put_title(struct layout *layout, const struct page_facts *facts)
 {
 	const struct control *control = layout->control;
-	char lost[48] = "";
+	char lost[48] = "", said[MEASURE_NUMBER_SIZE + sizeof(facts->measure->noun) + 8];
 
 	if (facts->lost)
 		snprintf(lost, sizeof(lost), "  lost %" PRIu64, facts->lost);
-	return put_format(layout, PAGE_STYLE_TITLE,
-			  "%s%" PRIu64 " samples in %.1f s%s%s  fpless top: %s",
-			  control->paused ? "PAUSED  " : "", layout->table->samples,
+	return put_format(layout, PAGE_STYLE_TITLE, "%s%s in %.1f s%s%s  fpless top: %s",
+			  control->paused ? "PAUSED  " : "",
+			  measure_reported(facts->measure, layout->table->sum, said, sizeof(said)),
 			  (double)facts->length_ns / 1e9,
 			  control->since_start ? " since start" : "", lost, facts->what);
 }
@@ -234,7 +234,7 @@ static int put_choice(struct layout *layout)
 		snprintf(process, sizeof(process), " of pid %u", query->pid);
 	return put_format(layout, PAGE_STYLE_PLAIN, "%s%s%s%s%s  %.1f %% shown%s", shown, process,
 			  *filter ? " /" : "", filter, *filter ? "/" : "",
-			  share_percent(layout->table->shown, layout->table->samples),
+			  share_percent(layout->table->shown, layout->table->sum),
 			  query->kernel ? "" : "  without the kernel");
 }
 
@@ -311,9 +311,9 @@ static int put_rows(struct layout *layout, size_t nr_lines)
 
 		err = row < table->nr ? put_row(layout, &table->list[row], row == control->selected)
 				      : put(layout, PAGE_STYLE_PLAIN,
-					    table->nr || i   ? ""
-					    : table->samples ? "nothing to show"
-							     : "nothing was sampled yet");
+					    table->nr || i ? ""
+					    : table->sum   ? "nothing to show"
+							   : "nothing was sampled yet");
 	}
 	return err;
 }

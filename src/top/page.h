@@ -13,6 +13,7 @@
 #include "top/control.h"
 #include "top/model.h"
 #include "top/table.h"
+#include "view/measure.h"
 
 enum page_style {
 	PAGE_STYLE_PLAIN,
@@ -41,10 +42,11 @@ struct page {
 };
 
 struct page_facts {
-	const char *what;   /* what is sampled; escaped */
-	const char *log;    /* the last line that was logged; "": none */
-	uint64_t length_ns; /* that the samples are of */
-	uint64_t lost;	    /* since the start */
+	const struct measure *measure; /* of the table's numbers */
+	const char *what;	       /* what is sampled; escaped */
+	const char *log;	       /* the last line that was logged; "": none */
+	uint64_t length_ns;	       /* that the samples are of */
+	uint64_t lost;		       /* since the start */
 	uint64_t window_ms;
 };
 

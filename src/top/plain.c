@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <time.h>
 
+#include "base/text.h"
 #include "view/share.h"
 
 static const char *const views[TABLE_VIEW_COUNT] = {
@@ -38,6 +39,13 @@ static void write_head(FILE *to, const struct plain_block *block, const struct t
 		look->lost - before->lost, views[query->view]);
 	if (block->event)
 		fprintf(to, " event=%s", block->event);
+	if (block->measure->weight) {
+		char safe[4 * sizeof(block->measure->noun)];
+
+		text_escape(safe, sizeof(safe), block->measure->type, " ");
+		fprintf(to, " weight=%" PRIu64 " type=%s unit=%s", table->sum, safe,
+			block->measure->unit);
+	}
 	putc('\n', to);
 }
 
@@ -61,7 +69,7 @@ static void write_row(FILE *to, const struct model *model, const struct table_qu
 		      const struct table *table, const struct table_row *row)
 {
 	fprintf(to, "%7.2f\t%7.2f\t%8" PRIu64 "\t%8" PRIu64 "\t",
-		share_percent(row->self, table->samples), share_percent(row->total, table->samples),
+		share_percent(row->self, table->sum), share_percent(row->total, table->sum),
 		row->self, row->total);
 	if (row->kind == TABLE_ROW_FUNCTION)
 		write_function(to, model, row);

@@ -9,7 +9,9 @@
  *   (an empty line)
  *
  * Numbers have spaces before them. OBJECT and FUNCTION are TASK and STACK (as a folded line has it)
- * of stacks, PID and COMMAND of processes. Names are escaped: a tab is never part of one.
+ * of stacks, PID and COMMAND of processes. Where samples weigh something (view/measure.h), SELF and
+ * TOTAL are weights, and the first line ends in weight=SUM type=TYPE unit=UNIT. Names are escaped:
+ * a tab is never part of one.
  */
 #pragma once
 
@@ -20,12 +22,14 @@
 #include "profile/engine.h"
 #include "top/model.h"
 #include "top/table.h"
+#include "view/measure.h"
 
 struct plain_block {
 	uint32_t number;
 	const struct engine_look *look, *before; /* what came between them is shown */
 	uint64_t length_ns;
-	const char *event; /* NULL: a clock, which is not said */
+	const char *event;	       /* NULL: a clock, which is not said */
+	const struct measure *measure; /* of the table's numbers */
 	size_t max_rows;
 };
 

@@ -388,8 +388,9 @@ int table_make(const struct model *model, const uint64_t *counts, const struct t
 
 	*ret = (struct table){ 0 };
 	for (size_t i = 0; i < model->stacks.nr; i++) {
-		ret->samples += counts[i];
+		ret->sum += counts[i];
 		ret->shown += is_wanted(&maker, i) ? counts[i] : 0;
 	}
+	ret->samples = ret->sum;
 	return maker.matches ? make[query->view](&maker) : -ENOMEM;
 }

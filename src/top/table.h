@@ -49,8 +49,9 @@ enum table_row_kind {
 };
 
 struct table_row {
-	uint64_t self;	/* samples in which it was running itself; of a stack: all */
-	uint64_t total; /* samples it is in */
+	uint64_t self;	/* samples, or their weight, in which it was running itself; of a stack: all
+			 */
+	uint64_t total; /* of those that it is in */
 	enum table_row_kind kind;
 	uint32_t index;	     /* of the function; of the stack, or of one of the process */
 	const char *heading; /* of a heading */
@@ -59,8 +60,9 @@ struct table_row {
 struct table {
 	struct table_row *list; /* a vector: the rows */
 	size_t nr, room;
-	uint64_t samples; /* all there are: what shares are of */
-	uint64_t shown;	  /* of those, in the process that was asked for, with frames to show */
+	uint64_t sum;	  /* of all counts: what shares are of */
+	uint64_t shown;	  /* of that, in the process that was asked for, with frames to show */
+	uint64_t samples; /* all there are: the sum, unless their weights are shown */
 };
 
 /*

@@ -45,6 +45,7 @@ static int write_block(struct top *top)
 		.before = &live->before,
 		.length_ns = window_length_ns(&live->window, top->options.since_start),
 		.event = top->options.event,
+		.measure = &live->measure,
 		.max_rows = top->options.max_rows,
 	};
 	size_t size = 0;
@@ -162,6 +163,8 @@ static int init(struct top *top, struct fpl_err *err)
 			   .asks_kernel = true },
 		.names = { .by_function = true },
 		.user = options->user,
+		.sources = options->sources,
+		.nr_sources = options->nr_sources,
 	};
 	const struct feed_options feed = {
 		.look_ms = &top->look_ms, .looks = options->count, .main = show, .ctx = top
@@ -172,6 +175,7 @@ static int init(struct top *top, struct fpl_err *err)
 		code = set_filter(top, err);
 	if (!code)
 		code = live_init(&top->live, &names, options->window_ms * 1000000, err);
+	top->feed.listener.weighs = top->live.measure.weight;
 	top->live.min_share = options->min_share;
 	top->live.model.texts.options.fold_recursion = options->fold_recursion;
 	return code ? code : filter_create(options->stacks, &top->live.filter, err);

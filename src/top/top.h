@@ -36,6 +36,8 @@ struct top_options {
 	const char *what;    /* borrowed: what is sampled, for the head of the screen */
 	const char *event;   /* borrowed: for blocks of text; NULL: a clock, which is not said */
 	bool user;	     /* there are user stacks */
+	const struct source_spec *sources; /* borrowed [nr_sources]: what the stacks are of */
+	size_t nr_sources;
 	bool no_demangle, inlined; /* as of a namer */
 	struct parser *parser;	   /* borrowed */
 	struct disk_cache *cache;  /* borrowed */

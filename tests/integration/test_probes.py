@@ -71,6 +71,8 @@ class Probes(RootCase):
         run = self.probe(f"uprobe:{PROBED}:take", "--filter", "arg0 > 49 && arg0 <= 89", "--weight", "arg0", "--unit", "bytes")
         self.assertEqual(self.samples(run), NR // 100 * 40)
         self.assertEqual(run.stats["weight"], NR // 100 * sum(range(50, 90)))
+        self.assertEqual(sum(stack["weight_squares"] for stack in run.stacks),
+                         NR // 100 * sum(size * size for size in range(50, 90)))
         self.assertEqual((run.meta["weight_type"], run.meta["weight_unit"]), ("arg0", "bytes"))
         self.assertGreaterEqual(run.stats["filtered"], NR // 100 * 60)
 

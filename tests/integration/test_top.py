@@ -46,6 +46,20 @@ class Plain(RootCase):
         run = self.profile(*args, verb="top", **more)
         return run, blocks_of(run.stdout)
 
+    def test_what_samples_weigh_is_shown(self):
+        """2,000 calls of take(0), take(1) ... take(99)."""
+        probe = f"uprobe:{fixture('probed')}:take"
+        _, blocks = self.top("-e", probe, "--weight", "arg0", "--unit", "bytes", "--since-start", "--ring-memory", "256M",
+                             "--", fixture("probed"), "2000")
+        last = blocks[-1]
+        self.assertEqual((last.words["type"], last.words["unit"], last.number_of("weight"), last.number_of("samples")),
+                         ("arg0", "bytes", 20 * sum(range(100)), 2000))
+        self.assertEqual([row[2:] for row in last.rows if row[-1] == "take"], [["99000", "99000", "probed", "take"]])
+
+    def test_a_clock_weighs_nothing(self):
+        _, blocks = self.top("--", fixture("chain"), "300")
+        self.assertNotIn("weight", blocks[-1].words)
+
     def begin(self, *args):
         """top with a pipe, whose first block with samples has come: (process, what was read). How long
         that takes is the machine's business."""

@@ -155,6 +155,85 @@ static void each_writer_shows_the_whole_sum(void **state)
 	}
 }
 
+/* Its periods are what its comment says; those of other files are not taken for weights. */
+static void weights_come_back_from_perf_script(void **state)
+{
+	static const struct format_options options = { 0 };
+	static const struct read_options reading = { 0 };
+	static const char other[] = "a 1/1 0.1: 4096 page-faults: \n\t1 leaf (a)\n\n";
+	static const char wrong[] = "# weight : bytes\na 1/1 0.1: 4096 x: \n\t1 leaf (a)\n\n";
+	CLEANUP(recording_fini) struct recording theirs = { 0 }, none = { 0 };
+	struct fpl_err err;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(recordings); i++) {
+		CLEANUP(recording_fini) struct recording recording = { 0 }, back = { 0 };
+		struct measure measure;
+		char said[128];
+
+		read_one(i, &recording);
+
+		AUTO_FREE char *text = recording_as(&recording, "perf", &options);
+
+		if (recording_of(text, strlen(text), &reading, &back, &err))
+			fail_msg("%s: %s", recordings[i].what, err.msg);
+		measure_init(&back, &measure);
+		measure_said(&measure, measure_sum(&back), said, sizeof(said));
+		if (strcmp(said, recordings[i].said) != 0)
+			fail_msg("%s: %s", recordings[i].what, said);
+	}
+	assert_int_equal(recording_of(other, strlen(other), &reading, &theirs, &err), 0);
+	assert_int_equal(measure_sum(&theirs), 1);
+	assert_int_not_equal(recording_of(wrong, strlen(wrong), &reading, &none, &err), 0);
+	assert_non_null(strstr(err.msg, "no weight as \"TYPE UNIT\""));
+}
+
+/* A sum that is not told is that of equal samples, and no file gets beyond its bounds. */
+static void squares_of_weights_are_kept(void **state)
+{
+	static const struct {
+		const char *what, *told;
+		double wanted;
+	} cases[] = {
+		{ "not told", "", 4 * 25 * 25 },
+		{ "told", ",\"weight_squares\":4000", 4000 },
+		{ "a fraction", ",\"weight_squares\":2500.5", 2500.5 },
+		{ "less than of equal ones", ",\"weight_squares\":1", 4 * 25 * 25 },
+		{ "more than of a single one", ",\"weight_squares\":1e300", 100 * 100 },
+		{ "below zero", ",\"weight_squares\":-5", 4 * 25 * 25 },
+		{ "no number", ",\"weight_squares\":\"x\"", 4 * 25 * 25 },
+	};
+	static const struct format_options options = { 0 };
+	static const struct read_options reading = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(recording_fini) struct recording recording = { 0 }, back = { 0 };
+		struct fpl_err err;
+		char text[512];
+
+		snprintf(
+			text, sizeof(text),
+			META("\"event\":\"x\",\"weight_type\":\"x\",\"weight_unit\":\"bytes\",") "{\"type\":\"stack\",\"count\":4,\"weight\":100%s,\"comm\":\"a\",\"pid\":1,"
+												 "\"user\":[{\"symbol\":\"f\",\"origin\":\"cfi\"}],\"kernel\":[]}\n"
+												 "{\"type\":\"books\",\"format\":1,\"fired\":4,\"shown\":4}\n",
+			cases[i].told);
+		if (recording_of(text, strlen(text), &reading, &recording, &err))
+			fail_msg("%s: %s", cases[i].what, err.msg);
+
+		AUTO_FREE char *written = recording_as(&recording, "jsonl", &options);
+
+		if (recording_of(written, strlen(written), &reading, &back, &err))
+			fail_msg("%s: %s", cases[i].what, err.msg);
+		if (recording.stacks[0].squares != cases[i].wanted ||
+		    back.stacks[0].squares != cases[i].wanted)
+			fail_msg("%s: %g, %g", cases[i].what, recording.stacks[0].squares,
+				 back.stacks[0].squares);
+		assert_int_equal(strstr(written, "weight_squares") != NULL,
+				 cases[i].wanted != 2500);
+	}
+}
+
 static void different_weights_are_not_merged(void **state)
 {
 	(void)state;
@@ -182,6 +261,8 @@ int main(void)
 		cmocka_unit_test(numbers_have_units),
 		cmocka_unit_test(weights_that_are_no_clocks_are_shown),
 		cmocka_unit_test(each_writer_shows_the_whole_sum),
+		cmocka_unit_test(weights_come_back_from_perf_script),
+		cmocka_unit_test(squares_of_weights_are_kept),
 		cmocka_unit_test(different_weights_are_not_merged),
 	};
 

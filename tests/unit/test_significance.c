@@ -52,8 +52,8 @@ static void noise_is_that_of_counting(void **state)
 	struct distribution counted = { 0 }, shares = { 0 };
 
 	(void)state;
-	assert_int_equal(run_tally_add(&part, 20, 2000), 0);
-	assert_int_equal(run_tally_add(&whole, 100, 10000), 0);
+	assert_int_equal(run_tally_add(&part, 20, 2000, 200000), 0);
+	assert_int_equal(run_tally_add(&whole, 100, 10000, 1e+06), 0);
 
 	struct run_tally again = part;
 
@@ -77,10 +77,10 @@ static void weights_make_noise(void **state)
 	struct distribution a = { 0 }, b = { 0 };
 
 	(void)state;
-	assert_int_equal(run_tally_add(&light, 100, 10000), 0);
-	assert_int_equal(run_tally_add(&heavy, 4, 10000), 0);
-	assert_int_equal(run_tally_add(&whole, 100, 10000), 0);
-	assert_int_equal(run_tally_add(&whole, 4, 10000), 0);
+	assert_int_equal(run_tally_add(&light, 100, 10000, 1e+06), 0);
+	assert_int_equal(run_tally_add(&heavy, 4, 10000, 2.5e+07), 0);
+	assert_int_equal(run_tally_add(&whole, 100, 10000, 1e+06), 0);
+	assert_int_equal(run_tally_add(&whole, 4, 10000, 2.5e+07), 0);
 	assert_int_equal(distribution_take(&a, DIFF_BEFORE, &light, &whole, false), 0);
 	assert_int_equal(distribution_take(&b, DIFF_BEFORE, &heavy, &whole, false), 0);
 	assert_near(a.of[DIFF_WEIGHT][DIFF_BEFORE].noise, 100 * 100.0 * 100, 1e-12);
@@ -93,7 +93,7 @@ static void counts_beyond_64_bits_are_an_error(void **state)
 	struct distribution distribution = { 0 };
 
 	(void)state;
-	assert_int_equal(run_tally_add(&part, 1, 0), -EOVERFLOW);
+	assert_int_equal(run_tally_add(&part, 1, 0, 0), -EOVERFLOW);
 	part.count = UINT64_MAX;
 	assert_int_equal(distribution_take(&distribution, DIFF_BEFORE, &part, &whole, false), 0);
 	part.count = 1;

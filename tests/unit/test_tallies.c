@@ -66,12 +66,12 @@ static void expect(const struct counted_run *runs, size_t nr, bool shares, struc
 			for (uint64_t part = 0; part < 2; part++) {
 				uint64_t count = part ? runs[i].counts[j] - first : first;
 
-				assert_int_equal(
-					run_tally_add(&parts[j], count, count ? runs[i].weight : 0),
-					0);
-				assert_int_equal(
-					run_tally_add(&whole, count, count ? runs[i].weight : 0),
-					0);
+				uint64_t weight = count ? runs[i].weight : 0;
+				double squares = 3.0 * (double)weight;
+
+				assert_int_equal(run_tally_add(&parts[j], count, weight, squares),
+						 0);
+				assert_int_equal(run_tally_add(&whole, count, weight, squares), 0);
 			}
 		}
 		for (size_t j = 0; j < NR_THINGS; j++)
@@ -96,8 +96,11 @@ static void count(struct tallies *tallies, struct tally_runs *runs, const struct
 			uint64_t samples = part ? run->counts[j] - first : first;
 			uint64_t weight = samples ? run->weight : 0;
 
-			assert_int_equal(tallies_add(tallies, runs, j, samples, weight), 0);
-			assert_int_equal(run_tally_add(whole, samples, weight), 0);
+			double squares = 3.0 * (double)weight;
+
+			assert_int_equal(tallies_add(tallies, runs, j, samples, weight, squares),
+					 0);
+			assert_int_equal(run_tally_add(whole, samples, weight, squares), 0);
 		}
 	}
 	assert_int_equal(tallies_end_run(tallies, runs), 0);

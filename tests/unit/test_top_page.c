@@ -30,12 +30,15 @@ static void view_fini(struct view *view)
 
 static void draw(struct view *view)
 {
+	struct measure measure;
 	const struct page_facts facts = {
+		.measure = &measure,
 		.what = view->what ? view->what : "all",
 		.log = view->log ? view->log : "",
 		.length_ns = 2000000000,
 	};
 
+	measure_init(&view->world.recording, &measure);
 	table_fini(&view->table);
 	assert_int_equal(table_make(&view->world.model, view->world.counts, &view->control.query,
 				    &view->table),

@@ -12,12 +12,16 @@ static char *rows_of(const struct world *world, const struct table_query *query)
 {
 	CLEANUP(table_fini) struct table table = { 0 };
 	const struct engine_look look = { .unix_ns = 1 };
-	const struct plain_block block = { .look = &look, .before = &look, .max_rows = 100 };
+	struct measure measure;
+	const struct plain_block block = {
+		.look = &look, .before = &look, .measure = &measure, .max_rows = 100
+	};
 	char *text = NULL;
 	size_t size, written = 0;
 	FILE *to = open_memstream(&text, &size);
 
 	assert_non_null(to);
+	measure_init(&world->recording, &measure);
 	assert_int_equal(table_make(&world->model, world->counts, query, &table), 0);
 	plain_write(to, &block, &world->model, query, &table);
 	fclose(to);
