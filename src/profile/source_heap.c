@@ -17,19 +17,23 @@
 #include "proc/advice.h"
 
 /* A program that the kernel calls at a place. */
-enum role { ROLE_ENTRY, ROLE_RETURN, ROLE_FREE };
+enum role { ROLE_ENTRY, ROLE_RETURN, ROLE_FREE, ROLE_TOLD };
 
 struct event {
 	int fd;	  /* owned: the perf event */
 	int link; /* owned: BPF link; -1: none */
 	enum role role;
 	enum fpl_alloc kind;
+	uint32_t told; /* of kind FPL_ALLOC_TOLD: which of heap.tolds */
 };
 
 /* Source.own. */
 struct heap {
 	struct fpl_source event;
 	VECTOR(struct event) events;
+	struct fpl_told tolds[FPL_TOLDS_MAX]; /* [nr_tolds] */
+	uint32_t nr_tolds;
+	size_t nr_tellers; /* as in heap_places */
 	int stats_fd; /* owned: while it is open the kernel counts runs of programs; -1: it does not
 		       */
 	int prog_fd, alloc_fd, free_fd; /* borrowed */
@@ -45,12 +49,14 @@ static int add_event(struct source *source, const struct probe_device *device,
 		.kind = role == ROLE_RETURN ? PROBE_URETPROBE : PROBE_UPROBE,
 		.file_fd = file->fd,
 		.off = place->off,
+		.ref_ctr_off = place->ref_ctr_off,
 	};
 	struct event event = {
 		.fd = probe_event_open(device, &where, pid, source->cpus.cpus[0]),
 		.link = -1,
 		.role = role,
 		.kind = place->kind,
+		.told = place->tells ? heap->nr_tolds - 1 : 0,
 	};
 
 	/* the process has gone: the run ends by that */
@@ -74,10 +80,13 @@ static int add_events(struct source *source, const struct probe_device *device,
 		      const struct probe_file *file, const struct heap_place *place, pid_t pid,
 		      struct fpl_err *err)
 {
-	int code;
+	int code = probe_event_check_counter(device, place->ref_ctr_off, file->path, err);
 
-	if (place->frees)
-		return add_event(source, device, file, place, ROLE_FREE, pid, err);
+	if (code)
+		return code;
+	if (place->frees || place->tells)
+		return add_event(source, device, file, place, place->frees ? ROLE_FREE : ROLE_TOLD,
+				 pid, err);
 	code = add_event(source, device, file, place, ROLE_ENTRY, pid, err);
 	return code ? code : add_event(source, device, file, place, ROLE_RETURN, pid, err);
 }
@@ -87,6 +96,7 @@ static int open_places(struct source *source, const struct engine_options *optio
 {
 	CLEANUP(heap_places_fini) struct heap_places places = { 0 };
 	struct probe_device device = { .type = 0 };
+	struct heap *heap = source->own;
 	int code = probe_device_read(PROBE_URETPROBE, &device, err);
 	bool is_of_processes;
 
@@ -95,11 +105,14 @@ static int open_places(struct source *source, const struct engine_options *optio
 					err);
 	if (code)
 		return code;
+	heap->nr_tellers = places.nr_tellers;
 	is_of_processes = probe_event_is_of_processes(options, 2 * places.list.nr);
 	for (size_t i = 0; !code && i < places.list.nr; i++) {
 		const struct heap_place *place = &places.list.list[i];
 		const struct probe_file *file = &places.files.list[place->file];
 
+		if (place->tells)
+			heap->tolds[heap->nr_tolds++] = place->told;
 		if (!is_of_processes)
 			code = add_events(source, &device, file, place, -1, err);
 		for (size_t k = 0; !code && is_of_processes && k < options->nr_pids; k++)
@@ -143,6 +156,8 @@ static int heap_open(struct source *source, const struct engine_options *options
 	heap->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
 	source->sampler = SAMPLER_ALLOC;
 	source->event = &heap->event;
+	source->tolds = heap->tolds;
+	source->nr_tolds = heap->nr_tolds;
 	describe(source, options);
 	return 0;
 }
@@ -172,12 +187,13 @@ static int heap_attach(struct source *source, int prog_fd, struct fpl_err *err)
 	heap->free_fd = source->free_fd;
 	for (size_t i = 0; i < heap->events.nr; i++) {
 		struct event *event = &heap->events.list[i];
-		const uint64_t cookie = source->number | (uint64_t)event->kind << 8;
+		const uint64_t cookie =
+			source->number | (uint64_t)event->kind << 8 | (uint64_t)event->told << 16;
 		LIBBPF_OPTS(bpf_link_create_opts, opts, .perf_event.bpf_cookie = cookie);
 
-		event->link = bpf_link_create(event->role == ROLE_ENTRY	   ? heap->alloc_fd
-					      : event->role == ROLE_RETURN ? heap->prog_fd
-									   : heap->free_fd,
+		event->link = bpf_link_create(event->role == ROLE_ENTRY	 ? heap->alloc_fd
+					      : event->role == ROLE_FREE ? heap->free_fd
+									 : heap->prog_fd,
 					      event->fd, BPF_PERF_EVENT, &opts);
 		if (event->link < 0)
 			return fpl_fail(err, -EOPNOTSUPP, "%s: attach: %s", source->what.name,
@@ -214,6 +230,7 @@ void source_heap_costs(const struct source *source, struct profile_heap *ret)
 	ret->calls = runs_of(heap->alloc_fd, &ret->bpf_ns);
 	ret->returns = runs_of(heap->prog_fd, &ret->bpf_ns);
 	ret->frees = runs_of(heap->free_fd, &ret->bpf_ns);
+	ret->nr_tellers = heap->nr_tellers;
 }
 
 const struct source_ops source_heap_ops = {

@@ -108,13 +108,10 @@ static int open_site(struct source *source, const struct probe_device *device,
 {
 	const struct probe_site *site = &sites->list[idx];
 	const char *name = source_asked(source, options)->name;
-	int code = 0;
+	int code = probe_event_check_counter(device, site->ref_ctr_off, name, err);
 
-	if (site->ref_ctr_off && (!device->counter_shift || site->ref_ctr_off > UINT32_MAX))
-		return fpl_fail(
-			err, -EOPNOTSUPP,
-			"%s: its code runs while a counter in the program is not 0 (a semaphore), which this kernel cannot count",
-			name);
+	if (code)
+		return code;
 	if (!is_of_processes(options, source->own, sites->nr))
 		return open_place(source, device, site, -1, name, err);
 	for (size_t i = 0; !code && i < options->nr_pids; i++)
