@@ -124,15 +124,19 @@ int on_alloc(struct bpf_perf_event_data *ctx)
 	return 0;
 }
 
-/* A function that allocates returns. */
+/* A function that allocates returns, or a program tells of an allocation. */
 SEC("uprobe")
 int sample_alloc(struct bpf_perf_event_data *ctx)
 {
 	struct moment moment = { .ctx = ctx, .interrupted = ctx, .has_weight = 1 };
-	struct alloc_call *call;
+	struct alloc_call *call = 0;
 
 	PREEMPTION_OFF;
-	call = gate_is_open() ? alloc_leave(ctx) : 0;
+	if (gate_is_open()) {
+		const struct fpl_told *told = told_of(ctx);
+
+		call = told ? alloc_told(ctx, told) : alloc_leave(ctx);
+	}
 	if (call) {
 		moment.slot = slot_take();
 		if (moment.slot) {
@@ -144,7 +148,7 @@ int sample_alloc(struct bpf_perf_event_data *ctx)
 	return 0;
 }
 
-/* A function that frees memory is entered. */
+/* A function that frees memory is entered, or a program tells of it. */
 SEC("uprobe")
 int on_free_memory(struct bpf_perf_event_data *ctx)
 {

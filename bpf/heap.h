@@ -8,6 +8,9 @@
  * point that is chosen at random, and an allocation is sampled for the points that its bytes hold.
  * So each byte has the same chance, however large its allocation is: a sample weighs a stride for
  * each of its points, and the sum has no bias. With a stride of 1 each allocation weighs its size.
+ *
+ * A program may sample its allocations itself, and tell of them and of their frees by probes of its
+ * own: `tolds` has where their arguments are. So does the library of --preload (src/preload).
  */
 #pragma once
 
@@ -18,6 +21,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "bpf/env.h"
+#include "bpf/event.h"
 #include "bpf/maps.h"
 #include "bpf/moment.h"
 #include "bpf/sample.h"
@@ -27,13 +31,15 @@
 struct alloc_call {
 	__u64 sp;	/* at its entry; 0: it is in none */
 	__u64 size;	/* bytes that it asks for */
-	__u64 points;	/* sampled ones among them */
+	__u64 weight;	/* of its sample */
 	__u64 result;	/* where the function stores the address; 0: it returns it */
 	__u64 addr;	/* that it gave */
 	__u64 old_addr; /* that realloc is to free */
 	struct fpl_live old;
 	__u32 has_old; /* it was sampled */
 	__u32 is_sampled;
+	__u32 from_caller; /* as in struct fpl_told */
+	__u32 _pad;
 };
 
 struct {
@@ -49,6 +55,28 @@ struct {
 	__type(key, struct fpl_live_key);
 	__type(value, struct fpl_live);
 } live SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, FPL_TOLDS_MAX);
+	__type(key, __u32);
+	__type(value, struct fpl_told);
+} tolds SEC(".maps");
+
+/* The probe that tells of allocations, by the cookie of the link; NULL: it is no such probe. */
+static __always_inline const struct fpl_told *told_of(void *ctx)
+{
+	__u64 cookie;
+	__u32 idx;
+
+	if (!(config.flags & FPL_CONFIG_TOLD))
+		return 0;
+	cookie = bpf_get_attach_cookie(ctx);
+	if ((cookie >> 8 & 0xff) != FPL_ALLOC_TOLD)
+		return 0;
+	idx = (__u32)(cookie >> 16) & 0xffff;
+	return bpf_map_lookup_elem(&tolds, &idx);
+}
 
 /* The number of sampled points among the next @size bytes of the slot. */
 static __always_inline __u64 stride_points(struct fpl_counters *count, __u64 size, __u64 stride)
@@ -166,10 +194,11 @@ static __noinline int alloc_enter(struct bpf_perf_event_data *ctx, __u32 slot)
 		return 0;
 	call->sp = ctx->regs.rsp;
 	alloc_read(call, ctx, kind);
-	call->points = stride_points(count, call->size, asked->stride);
+	call->weight = stride_points(count, call->size, asked->stride) * asked->stride;
 	/* one without bytes has no points; it is sampled where all others are */
-	call->is_sampled = call->points || (!call->size && asked->stride == 1);
+	call->is_sampled = call->weight || (!call->size && asked->stride == 1);
 	call->has_old = 0;
+	call->from_caller = 0;
 	/* before the function frees it: another thread may have the address before it returns */
 	if (kind == FPL_ALLOC_AGAIN || kind == FPL_ALLOC_AGAIN_COUNT) {
 		call->old_addr = ctx->regs.rdi;
@@ -188,6 +217,23 @@ static __always_inline __u64 alloc_result(const struct alloc_call *call, __u64 r
 	if (!(__u32)returned) /* it is an errno */
 		bpf_probe_read_user(&addr, sizeof(addr), (const void *)call->result);
 	return addr;
+}
+
+/* A program tells of an allocation. Returns it as a call that is to be sampled. */
+static __noinline struct alloc_call *alloc_told(void *ctx, const struct fpl_told *told)
+{
+	struct alloc_call *call = alloc_call_of(bpf_get_current_pid_tgid());
+
+	if (!call || !told)
+		return 0;
+	call->sp = 0;
+	call->addr = field_number(ctx, &told->addr);
+	call->size = field_number(ctx, &told->size);
+	call->weight = field_number(ctx, &told->weight);
+	call->has_old = 0;
+	call->is_sampled = 1;
+	call->from_caller = told->from_caller;
+	return call->addr ? call : 0;
 }
 
 /*
@@ -213,18 +259,17 @@ static __noinline struct alloc_call *alloc_leave(struct bpf_perf_event_data *ctx
 	return call->addr && call->is_sampled ? call : 0;
 }
 
-/* Describe the sample of the allocation in its slot. Returns the source; FPL_SOURCES_MAX: no one
- * asks for samples. */
+/* Describe the sample of the allocation in its slot. Returns the source; FPL_SOURCES_MAX: it is not
+ * to be taken. */
 static __noinline __u32 alloc_prepare(void *ctx, const struct alloc_call *call, __u32 slot)
 {
 	__u32 source = source_of(ctx);
-	const struct fpl_source *asked = bpf_map_lookup_elem(&sources, &source);
 	struct fpl_scratch *s = slot_scratch(slot);
 
-	if (!asked || !s || !call)
+	if (!s || !call)
 		return FPL_SOURCES_MAX;
 	s->given.addr = call->addr;
-	s->given.weight = call->points * asked->stride;
+	s->given.weight = call->weight;
 	/* as many of its size weigh so much */
 	s->given.objects = call->size ? s->given.weight * FPL_OBJECT / call->size : FPL_OBJECT;
 	s->counted_id = 0;
@@ -254,14 +299,17 @@ static __always_inline void alloc_sample(struct moment *moment, const struct all
 	moment->source = alloc_prepare(moment->ctx, call, moment->slot);
 	if (moment->source == FPL_SOURCES_MAX)
 		return;
+	moment->from_caller = call->from_caller;
 	sample_at(moment);
 	alloc_remember(moment->slot);
 }
 
-/* A thread has entered a function that frees memory. */
+/* A thread has entered a function that frees memory, or tells of it. */
 static __always_inline void alloc_free(struct bpf_perf_event_data *ctx)
 {
+	const struct fpl_told *told = told_of(ctx);
+	__u64 addr = told ? field_number(ctx, &told->addr) : ctx->regs.rdi;
 	struct fpl_live entry;
 
-	live_take(ctx->regs.rdi, &entry);
+	live_take(addr, &entry);
 }

@@ -23,7 +23,10 @@ struct moment {
 	__u32 source;			/* which of the run's sources, 0.. */
 	__u32 slot;			/* memory and counters that are its own: slot.h */
 	__u32 has_weight; /* its weight and its objects are in the slot: fpl_scratch.given */
-	__u32 flags;	  /* FPL_SAMPLE_* of a wait */
+	/* The code that was interrupted has nothing but a return address on its stack, and is not
+	 * of interest: the walk begins there. */
+	__u32 from_caller;
+	__u32 flags; /* FPL_SAMPLE_* of a wait */
 	/* The thread that the current one wakes up: the name of it is the sample's key, and the
 	 * current one need not be of the targets; NULL: it wakes none up. */
 	struct task_struct *wakee;

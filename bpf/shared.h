@@ -536,6 +536,7 @@ struct fpl_life {
  * whose key is the lock (enum fpl_lock_word), and of the one that ended it, FPL_SAMPLE_WAKER. */
 #define FPL_CONFIG_LOCKS   262144u
 #define FPL_CONFIG_SQUARES 1048576u /* samples differ in weight, and count no objects */
+#define FPL_CONFIG_TOLD	   2097152u /* programs tell of allocations: `tolds` */
 #define FPL_CONFIG_REGIONS 524288u  /* methods for code made at run time (shared_region.h) */
 
 enum fpl_unwind {
@@ -653,31 +654,6 @@ struct fpl_source {
 };
 _Static_assert(sizeof(struct fpl_source) == 1448, "fpl_source is map ABI");
 
-/* Kinds of probed functions: bits 8 to 15 of a link's cookie, whose lower ones are the source. */
-enum fpl_alloc {
-	FPL_ALLOC_SIZE,	       /* malloc(size) */
-	FPL_ALLOC_COUNT,       /* calloc(count, size) */
-	FPL_ALLOC_AGAIN,       /* realloc(addr, size) */
-	FPL_ALLOC_ALIGNED,     /* aligned_alloc(alignment, size), memalign */
-	FPL_ALLOC_STORED,      /* posix_memalign(&addr, alignment, size), which returns an errno */
-	FPL_ALLOC_AGAIN_COUNT, /* reallocarray(addr, count, size) */
-};
-
-/* Key and value of the hash map `live`: a sampled allocation that was not freed. */
-struct fpl_live_key {
-	__u64 addr;
-	__u32 tgid; /* as the kernel numbers it */
-	__u32 _pad;
-};
-
-struct fpl_live {
-	__u64 time_ns; /* as in fpl_record_header */
-	__u64 weight, objects;
-	__u32 id; /* of the record with its stack */
-	__u32 _pad;
-};
-_Static_assert(sizeof(struct fpl_live) == 32, "fpl_live is map ABI");
-
 /* Value of the hash maps `targets`, by tgid, and `threads`, by tid. */
 #define FPL_TARGET_ACTIVE  1u /* its samples pass the filter */
 #define FPL_TARGET_INHERIT 2u /* a child is a target with the same flags */
@@ -729,6 +705,7 @@ struct fpl_counters {
 _Static_assert(FPL_LOST_COUNT <= 8, "fpl_counters.lost is too short");
 _Static_assert(FPL_FULL_COUNT <= 4, "fpl_counters.full is too short");
 
+#include "bpf/shared_heap.h"
 #include "bpf/shared_locks.h"
 #include "bpf/shared_rss.h"
 #include "bpf/shared_times.h"

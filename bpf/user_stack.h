@@ -83,6 +83,18 @@ static __noinline __u64 stored_regs(struct task_struct *task, struct fpl_scratch
 	return s->pt_regs[ARCH_PT_CS];
 }
 
+/* Leave the function that the registers are of, before the walk. Without its memory it stays. */
+static __noinline int leave_function(struct fpl_scratch *s)
+{
+	__u64 caller = 0;
+
+	if (!bpf_probe_read_user(&caller, sizeof(caller), (const void *)s->walk.reg[ARCH_SP])) {
+		s->walk.pc = caller;
+		s->walk.reg[ARCH_SP] += ARCH_RA_BYTES;
+	}
+	return 0;
+}
+
 /* Put the task's user registers into the walk. Returns their cs, or 0 if it has none. */
 static __always_inline __u64 user_regs(const struct moment *moment, struct task_struct *task,
 				       struct fpl_scratch *s)
@@ -104,6 +116,8 @@ static __always_inline __u64 user_regs(const struct moment *moment, struct task_
 	}
 	s->walk.known = arch_user_regs(s->walk.reg, (const __u64 *)&ctx->regs);
 	s->walk.pc = ctx->regs.rip;
+	if (moment->from_caller)
+		leave_function(s);
 	return cs;
 }
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# usage: bench.sh [programs|unwinders|releases|large-frames|offcpu|engines|same-bytes|agent [OPTION...]]
+# usage: bench.sh [programs|unwinders|releases|large-frames|offcpu|heap|engines|same-bytes|agent [OPTION...]]
 # Install the benchmarks' programs and run every benchmark, as root on a quiet machine: compiling
 # tables, walking, walking twice, naming, whole machines. Minutes. `programs`: how complete the
 # stacks of some 90 real programs are, beside perf's, 45 minutes at most; it writes the tables of
@@ -8,7 +8,7 @@
 # test programs of libunwind, gdb, elfutils and LLVM, 6 minutes; `releases`: each release of Debian,
 # and musl, 6 minutes, 2.5 GB (programs/releases.py); `large-frames`: first runs of programs whose frames
 # no snapshot holds, 4 minutes; OPTION as in tests/bench/large_frames/run.py. `offcpu`: CPU time of a switch while waits are
-# sampled, a minute. `engines`: pages and
+# sampled, a minute. `heap`: what malloc and free cost under fpless heap, 10 minutes. `engines`: pages and
 # pictures in Chromium and in Firefox, by keys alone, and what axe-core says, 2 minutes; it installs
 # firefox-esr and has npm fetch axe-core; OPTION as in tests/bench/engines/run.py. `same-bytes`: the package, built twice in
 # different surroundings, is the same bytes, 4 minutes: before a landing that touches how it is built. `agent`: CPU time and memory of
@@ -66,6 +66,10 @@ fi
 if [ "${1-}" = offcpu ]; then
 	shift
 	exec python3 tests/bench/offcpu/run.py build/release "$@"
+fi
+if [ "${1-}" = heap ]; then
+	shift
+	exec python3 tests/bench/heap/run.py build/release "$@"
 fi
 if [ "${1-}" = agent ]; then
 	shift

@@ -37,6 +37,7 @@ allow src/base    'base/|bpf/shared\.h'
 allow src/obj     'obj/|base/|bpf/shared\.h'
 allow unwind      'unwind/|obj/|base/|bpf/'
 allow symbolize   'symbolize/|obj/|base/|bpf/shared\.h'
+allow src/preload 'preload/'
 allow src/proc    'proc/|obj/|base/|bpf/shared\.h'
 allow src/source  'source/|base/|bpf/shared\.h'
 allow src/recording 'recording/|base/|bpf/shared\.h'
@@ -44,7 +45,7 @@ allow src/store   'store/|recording/|base/|bpf/shared\.h'
 allow src/script  'script/|unwind/|base/|bpf/shared(_script)?\.h'
 allow src/jit     'jit/|symbolize/code_table\.h|base/|bpf/shared(_region)?\.h'
 allow src/parse   'parse/|jit/|script/|unwind/|symbolize/|obj/|base/|bpf/shared\.h'
-allow src/profile "profile/|jit/|script/|source/|parse/|proc/|unwind/|$answers|obj/|base/|bpf/"
+allow src/profile "profile/|preload/preload\.h|jit/|script/|source/|parse/|proc/|unwind/|$answers|obj/|base/|bpf/"
 allow src/verify  'verify/|unwind/|obj/|base/|bpf/'
 allow src/core    "core/|profile/|parse/|$answers|proc/|unwind/|obj/|base/|bpf/shared\.h"
 allow src/judge   'judge/|naming/|verify/|profile/|parse/|proc/|unwind/|obj/|base/|bpf/shared\.h'

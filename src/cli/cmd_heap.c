@@ -13,6 +13,7 @@
 #include "cli/sampling_run.h"
 #include "cli/stack_options.h"
 #include "cli/verbs.h"
+#include "profile/heap_preload.h"
 #include "profile/probe_event.h"
 #include "view/measure.h"
 
@@ -31,7 +32,19 @@
 #define FREE_NS (PROBE_HIT_NS)
 #define MOST_NS 3000u
 
-enum { KEY_LIVE = 0x500, KEY_ALLOCS, KEY_LEAKS, KEY_OBJECTS, KEY_BYTES, KEY_ALLOCATOR, KEY_MAX };
+/* A call of malloc and its free cost this with the library of --preload (decision 0029). */
+#define PRELOAD_NS 2u
+
+enum {
+	KEY_LIVE = 0x500,
+	KEY_ALLOCS,
+	KEY_LEAKS,
+	KEY_OBJECTS,
+	KEY_BYTES,
+	KEY_ALLOCATOR,
+	KEY_PRELOAD,
+	KEY_MAX
+};
 
 static const struct argp_option options_list[] = {
 	FIRST_HEADING("What to show of allocations:"),
@@ -45,6 +58,9 @@ static const struct argp_option options_list[] = {
 	  0 },
 	{ "allocator", KEY_ALLOCATOR, "LIB|FUNC,...", 0,
 	  "What allocates, where it is not found: a library by path or name (libmine.so), or functions of the program whose names end as malloc's and free's do, or FUNC=malloc, FUNC=free",
+	  0 },
+	{ "preload", KEY_PRELOAD, NULL, 0,
+	  "Have COMMAND load a small library that samples in the process: without a breakpoint in malloc and free",
 	  0 },
 	{ "max-live", KEY_MAX, "N", 0,
 	  "Room for sampled allocations that are not freed (default 262144; 100 bytes each)", 0 },
@@ -60,6 +76,8 @@ struct heap {
 	const char *shown; /* the option that chose it; NULL: none did */
 	uint64_t stride;
 	const char *allocator;
+	bool is_preloaded;
+	struct heap_preload preload;   /* owned, then */
 	const struct profile *profile; /* borrowed, once written */
 };
 
@@ -71,6 +89,23 @@ static void choose(struct heap *heap, const char *option, struct argp_state *sta
 	if (heap->shown)
 		refuse(state, "%s and %s exclude each other", heap->shown, option);
 	heap->shown = option;
+}
+
+/* Have the command load the library. */
+static void preload(struct heap *heap, struct argp_state *state)
+{
+	struct sampling_options *sampling = &heap->sampling;
+	struct fpl_err err = { 0 };
+
+	if (!sampling->command || sampling->target.nr_pids)
+		refuse(state,
+		       "--preload: wants -- COMMAND: a process that runs loads no library any more");
+	if (heap->allocator)
+		refuse(state, "--preload and --allocator exclude each other");
+	if (heap_preload_find(heap->stride, &heap->preload, &err))
+		argp_failure(state, CLI_EXIT_CANNOT_RUN, 0, "%s", err.msg);
+	sampling->heap.preload = heap->preload.path;
+	sampling->command_environment = heap->preload.environment;
 }
 
 static void check(struct heap *heap, struct argp_state *state)
@@ -91,6 +126,8 @@ static void check(struct heap *heap, struct argp_state *state)
 		refuse(state, "--record-walks: is for fpless profile");
 	sampling->sources[0] = source_spec_heap(heap->stride);
 	sampling->sources[0].allocator = heap->allocator;
+	if (heap->is_preloaded)
+		preload(heap, state);
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -125,6 +162,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_ALLOCATOR:
 		heap->allocator = arg;
 		return 0;
+	case KEY_PRELOAD:
+		return heap->is_preloaded = true, 0;
 	case KEY_MAX:
 		if (!parse_number(arg, LIVE_LEAST, LIVE_MOST, &value))
 			refuse(state, "--max-live %s: expected %u to %u", arg, LIVE_LEAST,
@@ -155,7 +194,13 @@ static int say_cost(void *ctx, struct fpl_err *err)
 	const struct heap *heap = ctx;
 
 	(void)err;
-	if (!heap->sampling.output.quiet)
+	if (heap->sampling.output.quiet)
+		return 0;
+	if (heap->is_preloaded)
+		fprintf(stderr,
+			"fpless: heap: a call of malloc and its free cost %u ns more, and those that are sampled some us\n",
+			PRELOAD_NS);
+	else
 		fprintf(stderr,
 			"fpless: heap: a call of malloc and its free cost %.1f to %.1f us more while this runs%s\n",
 			(CALL_NS + FREE_NS) / 1e3, MOST_NS / 1e3,
@@ -203,6 +248,19 @@ static void write_left_out(FILE *to, const struct profile_heap *heap)
 			heap->gone);
 }
 
+/* Say what programs told that sample themselves. */
+static void write_told(FILE *to, const struct profile_heap *heap)
+{
+	char number[NUMBER_GROUPED_SIZE];
+
+	fprintf(to, "  probes       otel_memory, by which programs tell of their own samples: %s",
+		number_grouped(heap->returns, number));
+	fprintf(to, " allocations, %s frees; with the breakpoints at least %.1f ms\n",
+		number_grouped(heap->frees, number),
+		((double)heap->bpf_ns + (double)(heap->returns + heap->frees) * PROBE_HIT_NS) /
+			1e6);
+}
+
 static void report(void *ctx, FILE *to)
 {
 	const struct heap *verb = ctx;
@@ -218,6 +276,10 @@ static void report(void *ctx, FILE *to)
 		  heap->sums.inuse_space, heap->sums.inuse_objects);
 	write_left_out(to, heap);
 	hits = heap->calls + heap->returns + heap->frees;
+	if (heap->nr_tellers && !heap->calls) {
+		write_told(to, heap);
+		return;
+	}
 	if (!hits)
 		return;
 	fprintf(to, "  probes       %s calls that allocate", number_grouped(heap->calls, number));
@@ -246,5 +308,6 @@ int cmd_heap(int argc, char **argv)
 	int status = sampling_main(argc, argv, &heap_argp, &heap, &heap.sampling, &verb);
 
 	sampling_options_fini(&heap.sampling);
+	heap_preload_fini(&heap.preload);
 	return status;
 }

@@ -461,6 +461,7 @@ void sampling_options_to_engine(const struct sampling_options *options, struct e
 		.command = options->command,
 		.keep_command = options->keep_command,
 		.command_off_terminal = options->command_off_terminal,
+		.command_environment = options->command_environment,
 		.command_stdout_to_stderr = output_options_use_stdout(&options->output),
 		.nr_sources = options->nr_sources,
 		.blocks = options->blocks,

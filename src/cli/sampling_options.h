@@ -53,11 +53,12 @@ struct sampling_options {
 	uint32_t snapshot;		      /* bytes; 0: off */
 	const char *record_path;	      /* borrowed; walks are recorded into it; NULL: none */
 	uint32_t record_every;
-	bool keep_command;	   /* it goes on after the run */
-	struct engine_heap heap;   /* what is shown of allocations */
-	bool rss;		   /* whose memory is resident */
-	bool compare;		   /* walk twice */
-	bool command_off_terminal; /* as of engine_options */
+	bool keep_command;			/* it goes on after the run */
+	struct engine_heap heap;		/* what is shown of allocations */
+	const char *const *command_environment; /* as of engine_options */
+	bool rss;				/* whose memory is resident */
+	bool compare;				/* walk twice */
+	bool command_off_terminal;		/* as of engine_options */
 
 	/* what to write */
 	struct output_options output;

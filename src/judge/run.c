@@ -353,7 +353,7 @@ int judge_process(const struct judge_options *options, struct code *code, struct
 		sigset_t none;
 
 		sigemptyset(&none);
-		error = command_start(options->command, true, false, &none, &command, err);
+		error = command_start(options->command, true, false, NULL, &none, &command, err);
 		live.command = &command;
 		ret->pid = command.pid;
 	}

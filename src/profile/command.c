@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -30,8 +32,8 @@ static void leave_terminal(void)
 
 /* Runs in the child; does not return. */
 __attribute__((__noreturn__)) static void child_main(char **argv, bool to_stderr, bool off_terminal,
-						     int go_fd, int fail_fd,
-						     const sigset_t *signals)
+						     const char *const *environment, int go_fd,
+						     int fail_fd, const sigset_t *signals)
 {
 	char go;
 	ssize_t n = read(go_fd, &go, 1);
@@ -41,6 +43,8 @@ __attribute__((__noreturn__)) static void child_main(char **argv, bool to_stderr
 	sigprocmask(SIG_SETMASK, signals, NULL);
 	if (off_terminal)
 		leave_terminal();
+	for (; environment && *environment; environment++)
+		putenv((char *)(uintptr_t)*environment);
 	if (!to_stderr || dup2(STDERR_FILENO, STDOUT_FILENO) >= 0)
 		execvp(argv[0], argv);
 
@@ -50,8 +54,8 @@ __attribute__((__noreturn__)) static void child_main(char **argv, bool to_stderr
 	_exit(127);
 }
 
-int command_start(char **argv, bool to_stderr, bool off_terminal, const sigset_t *signals,
-		  struct command *ret, struct fpl_err *err)
+int command_start(char **argv, bool to_stderr, bool off_terminal, const char *const *environment,
+		  const sigset_t *signals, struct command *ret, struct fpl_err *err)
 {
 	int go[2] = { -1, -1 }, fail[2] = { -1, -1 };
 	int code = 0;
@@ -63,7 +67,7 @@ int command_start(char **argv, bool to_stderr, bool off_terminal, const sigset_t
 
 	if (pid == 0) {
 		close(go[1]);
-		child_main(argv, to_stderr, off_terminal, go[0], fail[1], signals);
+		child_main(argv, to_stderr, off_terminal, environment, go[0], fail[1], signals);
 	}
 	if (!code && pid < 0)
 		code = -errno;

@@ -26,12 +26,14 @@ struct command {
 /*
  * Fork a child that will execute @argv once command_release says so; @to_stderr: its stdout becomes
  * its stderr; @off_terminal: what of its stdin, stdout and stderr is a terminal becomes /dev/null;
+ * @environment: words NAME=VALUE that its own has besides ours, up to a NULL; NULL: none;
  * @signals: the signals it has blocked. Nothing else of it differs from what it would
  * have without us: to be called while the process has one thread, and its limits and rights as
  * given. Errors: -EAGAIN, -ENOMEM, -EMFILE.
  */
 FPL_MUST_CHECK int command_start(char **argv, bool to_stderr, bool off_terminal,
-				 const sigset_t *signals, struct command *ret, struct fpl_err *err);
+				 const char *const *environment, const sigset_t *signals,
+				 struct command *ret, struct fpl_err *err);
 
 /*
  * Have @helper (must outlive the command) end it where this process will have lost the right to:

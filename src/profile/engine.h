@@ -123,7 +123,10 @@ struct engine_heap {
 	bool shows_all;	    /* all that was allocated; else what was not freed */
 	bool shows_objects; /* their number; else their bytes */
 	uint64_t older_ns;  /* count as live what was there for so long; 0: all */
-	uint32_t max_live;  /* room for sampled ones that are not freed; 0: 262144 */
+	/* Borrowed: path of the library that the command loads and that samples there
+	 * (heap_preload.h); NULL: functions are probed. */
+	const char *preload;
+	uint32_t max_live; /* room for sampled ones that are not freed; 0: 262144 */
 };
 
 struct engine_options {
@@ -147,6 +150,9 @@ struct engine_options {
 	/* If its stdin, stdout or stderr is a terminal, replace it by /dev/null: fpless draws
 	 * there. */
 	bool command_off_terminal;
+	/* Words NAME=VALUE that it has besides fpless's own environment, up to a NULL; NULL: none.
+	 */
+	const char *const *command_environment;
 
 	/* At most one is a clock, and all have other names; their modifiers are
 	 * exclude_user and exclude_kernel below, for all. */

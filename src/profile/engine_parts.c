@@ -544,8 +544,8 @@ int engine_open(struct engine *engine, struct fpl_err *err)
 
 	if (!code && o->command)
 		code = command_start(o->command, o->command_stdout_to_stderr,
-				     o->command_off_terminal, &engine->signals, &engine->command,
-				     err);
+				     o->command_off_terminal, o->command_environment,
+				     &engine->signals, &engine->command, err);
 	engine->command_pid = (uint32_t)engine->command.pid;
 	engine->command.advice = ": --keep-running lets it go on";
 	if (!code && engine->command.pid && o->helper)

@@ -7,11 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "base/log.h"
 #include "parse/client.h"
+#include "profile/heap_tellers.h"
 #include "symbolize/probe_sites.h"
 
 #define WORDS_MAX 32u /* of --allocator */
@@ -94,6 +97,7 @@ struct search {
 	size_t nr_functions;
 	const char *libraries[WORDS_MAX];
 	size_t nr_libraries;
+	bool program_tells; /* of its allocations: its functions would count them again */
 	struct fpl_err *err;
 };
 
@@ -313,8 +317,13 @@ static int look_in(struct search *search, struct probe_file *file, bool is_progr
 	file = &search->places->files.list[idx];
 	if (client_file_init(&client_file, file->fd, file->path))
 		return 0;
-	code = search->nr_functions ? find_asked(search, idx, &client_file, ret)
-				    : find_usual(search, idx, &client_file, ret);
+	if (!search->words)
+		code = heap_tellers_find(search->client, &client_file, idx, search->places, ret,
+					 search->err);
+	search->program_tells |= *ret && is_program;
+	if (!code && !*ret)
+		code = search->nr_functions ? find_asked(search, idx, &client_file, ret)
+					    : find_usual(search, idx, &client_file, ret);
 	if (is_program && (code == -ENOEXEC || code == -EINVAL || code == -ENODATA))
 		code = 0; /* a script */
 	else if (!code && is_program && !*ret && is_static(search, &client_file))
@@ -364,12 +373,77 @@ static int look_in_program(struct search *search, pid_t pid, bool *ret)
 	if (!open_program(search, pid, &file))
 		code = look_in(search, &file, true, &has_some);
 	*ret |= has_some;
-	for (size_t i = 0; !code && !search->nr_functions && i < ARRAY_SIZE(libraries); i++) {
+	if (search->nr_functions || search->program_tells)
+		return code;
+	for (size_t i = 0; !code && i < ARRAY_SIZE(libraries); i++) {
 		if (open_library(search, libraries[i], pid, &file))
 			continue;
 		code = look_in(search, &file, false, &has_some);
 		*ret |= has_some;
 	}
+	return code;
+}
+
+/* Do files of a process tell of allocations? */
+struct look {
+	struct search *search;
+	bool tells;
+};
+
+/* A file that a process has mapped: keep it if it tells. */
+static int look_for_teller(void *ctx, struct probe_file *file)
+{
+	struct look *look = ctx;
+	struct search *search = look->search;
+	struct heap_places *places = search->places;
+	struct client_file client_file;
+	bool is_known, tells = false;
+	size_t idx;
+	int code = add_file(search, file, &idx, &is_known);
+
+	look->tells |= !code && is_known;
+	if (code || is_known)
+		return code;
+	if (!client_file_init(&client_file, places->files.list[idx].fd,
+			      places->files.list[idx].path)) {
+		code = heap_tellers_find(search->client, &client_file, idx, places, &tells,
+					 search->err);
+		cleanup_fd(&client_file.debug_fd);
+	}
+	look->tells |= tells;
+	if (!tells) /* what it has is looked for later, if at all */
+		cleanup_fd(&places->files.list[--places->files.nr].fd);
+	return code == -ENOEXEC || code == -EINVAL || code == -ENODATA ? 0 : code;
+}
+
+/*
+ * Look in what the processes have mapped. If one of them tells of its allocations, all have to: the
+ * functions of one would count what the other one tells.
+ */
+static int look_in_processes(struct search *search, bool *ret)
+{
+	const struct engine_options *o = search->options;
+	size_t nr_telling = 0;
+	int code = 0;
+
+	for (size_t i = 0; !code && !search->words && i < o->nr_pids; i++) {
+		struct look look = { .search = search };
+
+		code = probe_file_each_mapped(parser_opener(o->parser), o->pids[i], look_for_teller,
+					      &look);
+		if (code == -ESRCH)
+			code = 0;
+		nr_telling += look.tells;
+	}
+	if (code)
+		return code;
+	if (nr_telling && nr_telling < o->nr_pids)
+		return fpl_fail(
+			search->err, -EINVAL,
+			"-p: some of these processes tell of their allocations (otel_memory probes), others do not: profile them apart");
+	*ret |= nr_telling;
+	for (size_t i = 0; !code && !nr_telling && i < o->nr_pids; i++)
+		code = look_in_program(search, o->pids[i], ret);
 	return code;
 }
 
@@ -396,6 +470,56 @@ static int look_in_libraries(struct search *search, bool *ret)
 		*ret |= has_some;
 	}
 	return code;
+}
+
+/*
+ * Refuse a program into which ld.so loads no such library, and say so where it would see nothing.
+ */
+static int check_preload(struct search *search, const struct probe_file *file)
+{
+	CLEANUP(probe_sites_fini) struct probe_sites sites = { .nr = 0 };
+	const char *name = text_path_name(file->path);
+	struct client_file client_file;
+	struct stat st;
+	int code = 0;
+
+	if (!fstat(file->fd, &st) && (((st.st_mode & S_ISUID) && st.st_uid != getuid()) ||
+				      ((st.st_mode & S_ISGID) && st.st_gid != getgid())))
+		return fpl_fail(
+			search->err, -EINVAL,
+			"--preload: %s: runs as another user or group (setuid): ld.so loads no such library into it",
+			name);
+	if (client_file_init(&client_file, file->fd, file->path))
+		return 0;
+	if (is_static(search, &client_file))
+		code = fpl_fail(
+			search->err, -EINVAL,
+			"--preload: %s: a program without libraries loads none: leave --preload out",
+			name);
+	else if (!client_function(search->client, &client_file, usuals[0].name, &sites, NULL) &&
+		 sites.nr && sites.list[0].kind == PROBE_SITE_CODE)
+		fpl_log(FPL_LOG_WARN,
+			"--preload: %s has an allocator of its own, which comes before the library's: nothing of it is counted",
+			name);
+	cleanup_fd(&client_file.debug_fd);
+	return code;
+}
+
+/* The library that the command will load. */
+static int look_in_preload(struct search *search, bool *ret)
+{
+	struct opener *opener = parser_opener(search->options->parser);
+	struct probe_file file;
+	int code = 0;
+
+	if (!open_program(search, 0, &file)) {
+		code = check_preload(search, &file);
+		cleanup_fd(&file.fd);
+	}
+	if (!code)
+		code = probe_file_open(opener, search->options->heap.preload, NULL, 0, &file,
+				       search->err);
+	return code ? code : look_in(search, &file, false, ret);
 }
 
 /* Has it both, and all that was asked for? */
@@ -435,10 +559,12 @@ int heap_places_find(const struct engine_options *options, const char *wanted,
 		code = client_open(options->parser, &search.client, err);
 	if (!code && search.nr_libraries)
 		code = look_in_libraries(&search, &has_some);
+	else if (!code && options->heap.preload)
+		code = look_in_preload(&search, &has_some);
 	else if (!code && options->target == ENGINE_TARGET_COMMAND)
 		code = look_in_program(&search, 0, &has_some);
-	for (size_t i = 0; !code && !search.nr_libraries && i < options->nr_pids; i++)
-		code = look_in_program(&search, options->pids[i], &has_some);
+	else if (!code)
+		code = look_in_processes(&search, &has_some);
 	if (!code)
 		code = check(&search, has_some);
 	if (search.client)

@@ -2,28 +2,9 @@
 /* The functions that allocate and free memory in the targets, and where they are in their files. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/err.h"
-#include "base/vector.h"
-#include "bpf/shared.h"
 #include "profile/engine.h"
-#include "profile/probe_file.h"
-
-struct heap_place {
-	size_t file;	     /* index in heap_places.files */
-	uint64_t off;	     /* in the file */
-	enum fpl_alloc kind; /* unless it frees */
-	bool frees;
-};
-
-/* All 0: empty. */
-struct heap_places {
-	VECTOR(struct probe_file) files; /* owned: each once */
-	VECTOR(struct heap_place) list;	 /* each place once */
-};
+#include "profile/heap_place.h"
 
 void heap_places_fini(struct heap_places *places);
 

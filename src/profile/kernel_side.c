@@ -330,6 +330,19 @@ static int describe_event(struct kernel_side *kernel, uint32_t source,
 	return 0;
 }
 
+/* Tell the programs where a probe that tells of allocations has its arguments. */
+static int describe_tolds(struct kernel_side *kernel, const struct source *source,
+			  struct fpl_err *err)
+{
+	int map = bpf_map__fd(kernel->skel->maps.tolds);
+
+	for (uint32_t i = 0; i < source->nr_tolds; i++)
+		if (bpf_map_update_elem(map, &i, &source->tolds[i], BPF_ANY))
+			return fpl_fail(err, cannot_run(-errno), "BPF map tolds: %s",
+					strerror(errno));
+	return 0;
+}
+
 /* All that are loaded but the samplers: those are for the sources. */
 static int attach_life(struct kernel_side *kernel, struct fpl_err *err)
 {
@@ -388,9 +401,12 @@ int kernel_side_open(const struct engine_options *options, const struct host *ho
 		code = load(&kernel, options, host, sources, nr_sources, err);
 	if (!code && !kernel.chunk_maker)
 		code = fpl_fail(err, cannot_run(no_chunks.code), "%s", no_chunks.msg);
-	for (uint32_t i = 0; !code && i < nr_sources; i++)
+	for (uint32_t i = 0; !code && i < nr_sources; i++) {
 		if (sources[i].event)
 			code = describe_event(&kernel, i, sources[i].event, err);
+		if (!code)
+			code = describe_tolds(&kernel, &sources[i], err);
+	}
 	if (!code)
 		code = attach_life(&kernel, err);
 	if (!code) {

@@ -79,6 +79,17 @@ int probe_event_open(const struct probe_device *device, const struct probe_place
 	return fd < 0 ? -errno : fd;
 }
 
+int probe_event_check_counter(const struct probe_device *device, uint64_t ref_ctr_off,
+			      const char *name, struct fpl_err *err)
+{
+	if (ref_ctr_off && (!device->counter_shift || ref_ctr_off > UINT32_MAX))
+		return fpl_fail(
+			err, -EOPNOTSUPP,
+			"%s: its code runs while a counter in the program is not 0 (a semaphore), which this kernel cannot count",
+			name);
+	return 0;
+}
+
 /* The kernel wants more for probes than for other events. */
 int probe_event_fail_rights(const char *name, struct fpl_err *err)
 {

@@ -44,6 +44,12 @@ struct probe_place {
 FPL_MUST_CHECK int probe_event_open(const struct probe_device *device,
 				    const struct probe_place *place, pid_t pid, int cpu);
 
+/* Can the kernel count in the program who listens at the probe, as it asks for (ref_ctr_off)?
+ * Errors: -EOPNOTSUPP. @name: of the source. */
+FPL_MUST_CHECK int probe_event_check_counter(const struct probe_device *device,
+					     uint64_t ref_ctr_off, const char *name,
+					     struct fpl_err *err);
+
 /* Say that the right to set a probe is missing; @name: of the source. Returns the error. */
 int probe_event_fail_rights(const char *name, struct fpl_err *err);
 

@@ -31,9 +31,12 @@ static const char *const library_folders[] = {
 	"/usr/lib",
 };
 
-struct mapped {
-	const char *name;
-	uint64_t start, end; /* end 0: not found */
+/* A question to a process of its own, which looks into the maps of another. */
+struct asking {
+	int sock;
+	pid_t pid;
+	const char *name;    /* NULL: all that are executable */
+	uint64_t last_inode; /* of the one told last: most have several mappings, side by side */
 	char path[PATH_MAX];
 };
 
@@ -46,69 +49,105 @@ static bool is_file(const char *path, const char *name)
 	return !strncmp(last, name, len) && (!last[len] || last[len] == '.');
 }
 
-/* proc_maps_fn */
+/* proc_maps_fn: send the place (O_PATH) of the file, and its path there. */
 static int look_at_map(const struct proc_map *map, void *ctx)
 {
-	struct mapped *mapped = ctx;
-
-	if (!map->executable || !map->inode || !is_file(map->path, mapped->name) ||
-	    strlen(map->path) >= sizeof(mapped->path))
-		return 0;
-	mapped->start = map->start;
-	mapped->end = map->end;
-	memcpy(mapped->path, map->path, strlen(map->path) + 1);
-	return 1;
-}
-
-/* In a process of its own: look for the file in the maps of @pid, and send its place. */
-__attribute__((__noreturn__)) static void tell_place(int sock, pid_t pid, const char *name)
-{
-	struct mapped mapped = { .name = name };
-	char path[96];
+	struct asking *asking = ctx;
+	size_t len = strlen(map->path);
+	char link[96];
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || proc_maps_read_from(pid, fd, look_at_map, &mapped, NULL) != 1)
+	if (!map->executable || !map->inode || map->inode == asking->last_inode ||
+	    len >= sizeof(asking->path) || (asking->name && !is_file(map->path, asking->name)))
+		return 0;
+	snprintf(link, sizeof(link), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)asking->pid,
+		 map->start, map->end);
+	fd = open(link, O_PATH | O_CLOEXEC);
+	if (fd < 0)
+		return asking->name != NULL;
+	memcpy(asking->path, map->path, len + 1);
+	asking->last_inode = map->inode;
+	if (wire_send_fds(asking->sock, asking->path, sizeof(asking->path), &fd, 1))
 		_exit(1);
-	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid,
-		 mapped.start, mapped.end);
-	fd = open(path, O_PATH | O_CLOEXEC);
+	close(fd);
+	return asking->name != NULL;
+}
+
+/* In a process of its own: look into the maps. */
+__attribute__((__noreturn__)) static void tell_places(struct asking *asking)
+{
+	char path[32];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)asking->pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0)
-		(void)!wire_send_fds(sock, mapped.path, sizeof(mapped.path), &fd, 1);
+		(void)!proc_maps_read_from(asking->pid, fd, look_at_map, asking, NULL);
 	_exit(0);
 }
 
 /*
- * Find the place (O_PATH) of the file in the maps of @pid: *ret_path is its path there. A process
- * of its own looks, as it may be blocked, and threads may not be made yet. -1: it has no such file.
+ * Have a process look into the maps of @pid for files called @name (NULL: for all), as it may be
+ * blocked, and threads may not be made yet. *ret_sock: it tells places there. Returns its number;
+ * <= 0: none.
  */
-static int find_in_process(pid_t pid, const char *name, char ret_path[PATH_MAX])
+static pid_t begin_asking(pid_t pid, const char *name, int *ret_sock)
 {
-	int socks[2], fds[WIRE_FDS_MAX] = { -1, -1, -1 };
-	bool has_answer;
+	int socks[2];
 	pid_t child;
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, socks) < 0)
 		return -1;
 	child = fork();
-	if (child == 0)
-		tell_place(socks[1], pid, name);
+	if (child == 0) {
+		struct asking asking = { .sock = socks[1], .pid = pid, .name = name };
+
+		close(socks[0]);
+		tell_places(&asking);
+	}
 	close(socks[1]);
+	*ret_sock = socks[0];
+	if (child < 0)
+		close(socks[0]);
+	return child;
+}
 
-	struct pollfd answer = { .fd = socks[0], .events = POLLIN };
+/* Receive the place (O_PATH) of the next file, and its path. -1: no more comes; *ret_blocked: as
+ * the process does not answer. */
+static int next_place(int sock, char ret_path[PATH_MAX], bool *ret_blocked)
+{
+	struct pollfd answer = { .fd = sock, .events = POLLIN };
+	int fds[WIRE_FDS_MAX] = { -1, -1, -1 };
 
-	has_answer = child > 0 && poll(&answer, 1, MAPS_MS) > 0;
-	if (has_answer && wire_recv_fds(socks[0], ret_path, PATH_MAX, fds))
-		fds[0] = -1;
-	close(socks[0]);
-	if (child > 0 && !has_answer)
-		kill(child, SIGKILL);
-	/* one that is blocked is left behind */
-	if (child > 0)
-		waitpid(child, NULL, has_answer ? 0 : WNOHANG);
+	*ret_blocked = poll(&answer, 1, MAPS_MS) <= 0;
+	if (*ret_blocked || wire_recv_fds(sock, ret_path, PATH_MAX, fds))
+		return -1;
 	ret_path[PATH_MAX - 1] = '\0';
 	return fds[0];
+}
+
+static void end_asking(pid_t child, int sock, bool is_blocked)
+{
+	close(sock);
+	if (is_blocked)
+		kill(child, SIGKILL);
+	/* one that is blocked is left behind */
+	waitpid(child, NULL, is_blocked ? WNOHANG : 0);
+}
+
+/* Find the place (O_PATH) of the file in the maps of @pid: *ret_path is its path there. -1: it has
+ * no such file. */
+static int find_in_process(pid_t pid, const char *name, char ret_path[PATH_MAX])
+{
+	bool is_blocked;
+	int sock, place;
+	pid_t child = begin_asking(pid, name, &sock);
+
+	if (child <= 0)
+		return -1;
+	place = next_place(sock, ret_path, &is_blocked);
+	end_asking(child, sock, is_blocked);
+	return place;
 }
 
 /* Take the file of the place, which is closed. @pid: as for opener_take(). */
@@ -209,4 +248,25 @@ int probe_file_open_mapped(struct opener *opener, const char *name, pid_t pid,
 {
 	ret->fd = -1;
 	return open_mapped(opener, name, &pid, 1, ret);
+}
+
+int probe_file_each_mapped(struct opener *opener, pid_t pid,
+			   int (*fn)(void *ctx, struct probe_file *file), void *ctx)
+{
+	struct probe_file file = { .fd = -1 };
+	bool is_blocked = false;
+	int sock, place, code = 0;
+	pid_t child = begin_asking(pid, NULL, &sock);
+
+	if (child <= 0)
+		return -ESRCH;
+	for (unsigned int i = 0; !code && i < PROBE_FILES_MAX; i++) {
+		place = next_place(sock, file.path, &is_blocked);
+		if (place < 0)
+			break;
+		if (!take(opener, pid, place, &file))
+			code = fn(ctx, &file);
+	}
+	end_asking(child, sock, is_blocked);
+	return code;
 }

@@ -30,3 +30,13 @@ FPL_MUST_CHECK int probe_file_open(struct opener *opener, const char *name, cons
  * those of opener_take(). */
 FPL_MUST_CHECK int probe_file_open_mapped(struct opener *opener, const char *name, pid_t pid,
 					  struct probe_file *ret);
+
+#define PROBE_FILES_MAX 1024u /* of a process that are looked at */
+
+/*
+ * Call @fn for each file that process @pid has mapped to execute, in the order of addresses; @fn
+ * takes over @file->fd, and another value than 0 ends it and is returned. Errors: -ESRCH no process
+ * can be asked.
+ */
+FPL_MUST_CHECK int probe_file_each_mapped(struct opener *opener, pid_t pid,
+					  int (*fn)(void *ctx, struct probe_file *file), void *ctx);

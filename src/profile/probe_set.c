@@ -27,10 +27,10 @@ void probe_set_fini(struct probe_set *set)
 	vector_fini(&set->probes);
 }
 
-bool probe_set_takes_counter(const struct probe_set *set, uint64_t ref_ctr_off)
+int probe_set_check_counter(const struct probe_set *set, uint64_t ref_ctr_off, const char *name,
+			    struct fpl_err *err)
 {
-	return !ref_ctr_off || set->is_multi ||
-	       (set->device.counter_shift && ref_ctr_off <= UINT32_MAX);
+	return set->is_multi ? 0 : probe_event_check_counter(&set->device, ref_ctr_off, name, err);
 }
 
 int probe_set_add(struct probe_set *set, const struct probe *probe, int cpu)

@@ -37,8 +37,9 @@ FPL_MUST_CHECK int probe_set_init(struct probe_set *set, enum probe_kind kind, s
 /* All 0: nothing happens. */
 void probe_set_fini(struct probe_set *set);
 
-/* Does the kernel take a place with this counter (struct probe_site), or with none (0)? */
-bool probe_set_takes_counter(const struct probe_set *set, uint64_t ref_ctr_off);
+/* As probe_event_check_counter(), for how the places of the set are set. */
+FPL_MUST_CHECK int probe_set_check_counter(const struct probe_set *set, uint64_t ref_ctr_off,
+					   const char *name, struct fpl_err *err);
 
 /*
  * Add @probe, whose event is filled in. @cpu: any that is online. A process that has gone is no

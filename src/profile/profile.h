@@ -222,6 +222,7 @@ struct profile_heap {
 	uint64_t lost;	    /* whose sample was lost in userspace, */
 	uint64_t full, max; /* for which the map had no room; its entries */
 	uint64_t calls, returns, frees, bpf_ns; /* runs of the programs; 0: not counted */
+	size_t nr_tellers; /* files that sample and tell themselves; of these returns are samples */
 };
 
 /* A window of a run that was cut. */

@@ -105,7 +105,8 @@ int samplers_choose(struct fpless_bpf *skel, const struct source *sources, size_
 {
 	uint32_t nr_cpus = (uint32_t)libbpf_num_possible_cpus();
 	uint32_t nr_slots = 1;
-	bool has_record = false, has_heap = is_needed(SAMPLER_ALLOC, sources, nr);
+	bool has_record = false, has_told = false;
+	bool has_heap = is_needed(SAMPLER_ALLOC, sources, nr);
 	int code = 0;
 
 	/* a program is loaded only if the run needs it: verifying one takes 80 to 100 ms */
@@ -119,14 +120,18 @@ int samplers_choose(struct fpless_bpf *skel, const struct source *sources, size_
 	code |= bpf_map__set_autocreate(skel->maps.live, has_heap);
 	code |= bpf_map__set_autocreate(skel->maps.rss_sizes, is_needed(SAMPLER_RSS, sources, nr));
 	code |= choose_times(skel, has_times(sources, nr));
-	for (size_t i = 0; i < nr; i++)
+	for (size_t i = 0; i < nr; i++) {
 		has_record |= sources[i].event != NULL;
+		has_told |= sources[i].nr_tolds != 0;
+	}
 	if (has_times(sources, nr)) /* no switch comes while a program runs, so it needs no claim */
 		nr_slots = 2;
 	if (has_uprobes(sources, nr))
 		nr_slots = preemption_nr_slots(&preemption);
 	skel->rodata->config.nr_slots = nr_slots;
 	code |= bpf_map__set_autocreate(skel->maps.sources, has_record);
+	code |= bpf_map__set_autocreate(skel->maps.tolds, has_told);
+	skel->rodata->config.flags |= has_told ? FPL_CONFIG_TOLD : 0;
 	code |= bpf_map__set_max_entries(skel->maps.counters, nr_slots + 1);
 	code |= bpf_map__set_max_entries(skel->maps.scratch, nr_slots * nr_cpus);
 	code |= bpf_map__set_max_entries(skel->maps.snapshots, 2 * nr_slots * nr_cpus);

@@ -62,6 +62,9 @@ struct source {
 	/* Questions about the event's record, for the kernel side; NULL: it has no record. Owned by
 	 * its kind. */
 	const struct fpl_source *event;
+	/* Probes that tell of allocations, of SAMPLER_ALLOC only, [nr_tolds], owned like event. */
+	const struct fpl_told *tolds;
+	size_t nr_tolds; /* at most FPL_TOLDS_MAX */
 	/* Borrowed, before it is attached: of SAMPLER_ALLOC the programs of samplers_alloc_fd() and
 	 * samplers_free_fd(). */
 	int alloc_fd, free_fd;

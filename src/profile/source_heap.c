@@ -17,13 +17,15 @@
 #include "proc/advice.h"
 
 /* A program that the kernel calls at a place. */
-enum role { ROLE_ENTRY, ROLE_RETURN, ROLE_FREE, ROLE_COUNT };
+enum role { ROLE_ENTRY, ROLE_RETURN, ROLE_FREE, ROLE_TOLD, ROLE_COUNT };
 
 /* Source.own. */
 struct heap {
 	struct fpl_source event;
 	struct heap_places places;
 	struct probe_set set;
+	struct fpl_told tolds[FPL_TOLDS_MAX]; /* [nr_tolds] */
+	uint32_t nr_tolds;
 	int stats_fd; /* owned: while it is open the kernel counts runs of programs; -1: it does not
 		       */
 	int prog_fd, alloc_fd, free_fd; /* borrowed */
@@ -35,15 +37,17 @@ static int add_probe(struct source *source, const struct heap_place *place, enum
 {
 	struct heap *heap = source->own;
 	const struct probe_file *file = &heap->places.files.list[place->file];
+	const uint64_t told = place->tells ? heap->nr_tolds - 1 : 0;
 	const struct probe probe = {
 		.place = {
 			.kind = role == ROLE_RETURN ? PROBE_URETPROBE : PROBE_UPROBE,
 			.file_fd = file->fd,
 			.off = place->off,
+			.ref_ctr_off = place->ref_ctr_off,
 		},
 		.pid = pid,
 		.program = role,
-		.cookie = source->number | (uint64_t)place->kind << 8,
+		.cookie = source->number | (uint64_t)place->kind << 8 | told << 16,
 	};
 	int code = probe_set_add(&heap->set, &probe, source->cpus.cpus[0]);
 
@@ -61,10 +65,14 @@ static int add_probe(struct source *source, const struct heap_place *place, enum
 static int add_probes(struct source *source, const struct heap_place *place, pid_t pid,
 		      struct fpl_err *err)
 {
-	int code;
+	struct heap *heap = source->own;
+	int code = probe_set_check_counter(&heap->set, place->ref_ctr_off,
+					   heap->places.files.list[place->file].path, err);
 
-	if (place->frees)
-		return add_probe(source, place, ROLE_FREE, pid, err);
+	if (code)
+		return code;
+	if (place->frees || place->tells)
+		return add_probe(source, place, place->frees ? ROLE_FREE : ROLE_TOLD, pid, err);
 	code = add_probe(source, place, ROLE_ENTRY, pid, err);
 	return code ? code : add_probe(source, place, ROLE_RETURN, pid, err);
 }
@@ -86,6 +94,8 @@ static int open_places(struct source *source, const struct engine_options *optio
 	for (size_t i = 0; !code && i < places->list.nr; i++) {
 		const struct heap_place *place = &places->list.list[i];
 
+		if (place->tells)
+			heap->tolds[heap->nr_tolds++] = place->told;
 		if (!is_of_processes)
 			code = add_probes(source, place, -1, err);
 		for (size_t k = 0; !code && is_of_processes && k < options->nr_pids; k++)
@@ -130,6 +140,8 @@ static int heap_open(struct source *source, const struct engine_options *options
 	source->sampler = SAMPLER_ALLOC;
 	source->is_multi = heap->set.is_multi;
 	source->event = &heap->event;
+	source->tolds = heap->tolds;
+	source->nr_tolds = heap->nr_tolds;
 	describe(source, options);
 	return 0;
 }
@@ -154,6 +166,7 @@ static int heap_attach(struct source *source, int prog_fd, struct fpl_err *err)
 		[ROLE_ENTRY] = source->alloc_fd,
 		[ROLE_RETURN] = prog_fd,
 		[ROLE_FREE] = source->free_fd,
+		[ROLE_TOLD] = prog_fd,
 	};
 
 	heap->prog_fd = prog_fd;
@@ -190,6 +203,7 @@ void source_heap_costs(const struct source *source, struct profile_heap *ret)
 	ret->calls = runs_of(heap->alloc_fd, &ret->bpf_ns);
 	ret->returns = runs_of(heap->prog_fd, &ret->bpf_ns);
 	ret->frees = runs_of(heap->free_fd, &ret->bpf_ns);
+	ret->nr_tellers = heap->places.nr_tellers;
 }
 
 const struct source_ops source_heap_ops = {

@@ -97,13 +97,10 @@ static int open_site(struct source *source, const struct engine_options *options
 	const struct probed *probe = source->own;
 	const struct probe_site *site = &sites->list[idx];
 	const char *name = source_asked(source, options)->name;
-	int code = 0;
+	int code = probe_set_check_counter(&probe->set, site->ref_ctr_off, name, err);
 
-	if (!probe_set_takes_counter(&probe->set, site->ref_ctr_off))
-		return fpl_fail(
-			err, -EOPNOTSUPP,
-			"%s: its code runs while a counter in the program is not 0 (a semaphore), which this kernel cannot count",
-			name);
+	if (code)
+		return code;
 	if (!is_of_processes(options, probe, sites->nr))
 		return open_place(source, site, -1, name, err);
 	for (size_t i = 0; !code && i < options->nr_pids; i++)

@@ -4,22 +4,17 @@
 bytes and objects of each caller are those of the ledger, what was freed is not live, and what went with its program is not."""
 
 import os
-import re
-import shutil
 import subprocess
 import sys
 
 import pprof_file
-from fpless_run import TIMEOUT_S, Run, skip
+from fpless_run import skip
+from heap_ledger import EACH, KINDS, HeapCase, ledger, sums
 from return_probes import need_uprobes
-from root_case import FPLESS, RootCase, fixture, main
-
-from chance import is_too_few  # root_case knows where
+from root_case import fixture, main
 
 HEAP, STATIC = fixture("heap"), fixture("heap_static")
-EACH = ("--sample-bytes", "1", "--ring-memory", "256M")
 ROUNDS = 1000
-KINDS = ("alloc_objects", "alloc_space", "inuse_objects", "inuse_space")
 JEMALLOC = "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2"
 
 # malloc and free of its own, which libc does not see, and functions of other names.
@@ -49,39 +44,7 @@ int main(void) { for (int i = 0; i < 50; i++) { keeps(); gives(); } return 0; }
 """
 
 
-def symbols(stack):
-    return [frame.get("symbol") for frame in stack["user"]]
-
-
-def ledger(text):
-    """{caller: {kind: sum}} as the program says it."""
-    found = {}
-    for line in text.decode().splitlines():
-        words = line.split()
-        if len(words) == 5 and words[1].isdigit():
-            found[words[0]] = dict(zip(KINDS, map(int, words[1:])))
-    return found
-
-
-def sums(run, caller):
-    return {kind: sum(stack[kind] for stack in run.stacks if caller in symbols(stack)) for kind in KINDS}
-
-
-class Heap(RootCase):
-    def heap(self, *options):
-        """A run of which nothing is lost."""
-        run = self.profile(*EACH, *options, verb="heap")
-        self.assertEqual(sum(run.stats["lost"].values()), 0)
-        self.assertEqual(run.stats["missed"], 0)
-        gone = run.stats["stop"]["exiting"] + run.stats["stop"]["execing"]
-        self.assertFalse(is_too_few(run.stats["complete"], run.stats["user_samples"] - gone, 0.999), run.stats["stop"])
-        return run
-
-    def assert_is_ledger(self, run, said):
-        wanted = ledger(said)
-        self.assertEqual(len(wanted), 10, said)
-        self.assertEqual({caller: sums(run, caller) for caller in wanted}, wanted)
-
+class Heap(HeapCase):
     def shown(self, name):
         """{caller: number} of folded stacks."""
         found = {}
@@ -120,20 +83,8 @@ class Heap(RootCase):
 
     def test_a_program_that_runs(self):
         with subprocess.Popen([HEAP, str(ROUNDS), "wait"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-            # pylint: disable-next=consider-using-with
-            run = subprocess.Popen([FPLESS, "heap", *Run.outputs(self.folder), "--no-cache", *EACH, "-v", "-p", str(process.pid)],
-                                   stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
-            self.addCleanup(run.kill)
-            self.wait_until_gate(run, nr_links=6)  # of three programs that follow processes, and three of its own
-            process.stdin.write(b"x")
-            process.stdin.flush()
-            said = b"".join(process.stdout.readline() for _ in range(10))
-            process.stdin.close()
-            stderr = run.communicate(timeout=TIMEOUT_S)[1]
-            run = Run.of_folder(self.folder, run.returncode, stderr)
-        self.assertEqual(run.faults(), [])
+            run, said = self.heap_of(process, nr_links=6)  # of three programs that follow processes, and three of its own
         self.assert_is_ledger(run, said)
-        self.assertEqual({stack["pid"] for stack in run.stacks}, {process.pid})
 
     def test_what_went_with_its_program_is_not_live(self):
         run = self.heap("--", HEAP, "64", "exec", "/bin/true")
@@ -224,15 +175,6 @@ class Heap(RootCase):
         self.assertEqual(sum(sums(run, caller)["alloc_space"] for caller in ledger(run.stdout)),
                          sum(of_it["alloc_space"] for of_it in ledger(run.stdout).values()))
 
-    def compile(self, name, text, *flags):
-        gcc = shutil.which("gcc")
-        if not gcc:
-            self.skipTest("no gcc")
-        with open(self.path(name + ".c"), "w", encoding="ascii") as file:
-            file.write(text)
-        subprocess.run([gcc, "-O1", "-o", self.path(name), self.path(name + ".c"), *flags], check=True)
-        return self.path(name)
-
     def test_functions_that_are_named(self):
         program = self.compile("pool", OWN + OWN_PROGRAM)
         run = self.heap("--allocator", "pool_take=malloc,pool_give=free", "--", program)
@@ -265,13 +207,6 @@ class Heap(RootCase):
         self.refused("no function of it is called malloc", "--allocator", "libm.so.6", "--", HEAP)
         sleeper = self.start("sleep", "100")
         self.refused("--allocator: no function is called my_free in the program", "--allocator", "my_free", "-p", str(sleeper.pid))
-
-    def refused(self, said, *options):
-        done = self.fpless("heap", "-q", *options)
-        self.assertEqual((done.returncode, done.stdout), (1, b""), done.stderr)
-        self.assertIn(said, done.stderr.decode())
-        self.assertEqual(len(re.findall("(?m)^fpless: ", done.stderr.decode())), 1, done.stderr)
-
 
 if __name__ == "__main__":
     if not os.path.exists(HEAP):

@@ -76,6 +76,7 @@ class Build(unittest.TestCase):
         for path in ("/usr/bin/fpless-bcc-profile", "/usr/bin/fpless-bcc-stackcount", "/usr/lib/fpless/bcc/stackcount",
                      "/usr/lib/fpless/bcc/wakeuptime", "/usr/lib/fpless/bcc/wakeuptime-bpfcc"):
             self.assertEqual(files[path][0], "lrwxrwxrwx")
+        self.assertEqual(files["/usr/lib/fpless/libfpless-heap.so"][0], "-rw-r--r--")
         for path in ("/usr/share/bash-completion/completions/fpless",
                      "/usr/share/fish/vendor_completions.d/fpless.fish",
                      "/usr/share/zsh/vendor-completions/_fpless", "/usr/share/doc/fpless/copyright"):

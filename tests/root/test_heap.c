@@ -90,6 +90,28 @@ PROBED void give(void *addr)
 	free(addr);
 }
 
+/* A program that samples itself says so by these. */
+PROBED void *tell_taken(void *addr, size_t size, uint64_t weight)
+{
+	__asm__ volatile("" : "+D"(addr) : "S"(size), "d"(weight) : "memory");
+	return addr;
+}
+
+PROBED void tell_given(void *addr)
+{
+	__asm__ volatile("" : : "D"(addr) : "memory");
+}
+
+/* The registers of their arguments, by offset in struct pt_regs. */
+#define ARGUMENT(offset)                                               \
+	{                                                              \
+		.off = (offset), .size = 8, .kind = FPL_FIELD_UNSIGNED \
+	}
+static const struct fpl_told tolds[] = {
+	{ .addr = ARGUMENT(112), .size = ARGUMENT(104), .weight = ARGUMENT(96), .from_caller = 1 },
+	{ .addr = ARGUMENT(112) },
+};
+
 static const struct {
 	const void *function;
 	enum fpl_alloc kind;
@@ -196,9 +218,11 @@ static void probe(struct rig *rig, const void *function, bool at_return, int pro
 	rig->files[rig->nr_files++] = uprobe_rig_attach(program, event, cookie);
 }
 
-static void begin(struct rig *rig, uint64_t stride)
+static void begin(struct rig *rig, uint64_t stride, uint32_t nr_tolds)
 {
 	const struct source source = { .sampler = SAMPLER_ALLOC,
+				       .tolds = tolds,
+				       .nr_tolds = nr_tolds,
 				       .event = &(struct fpl_source){ .stride = stride } };
 	struct fpl_err err = { 0 };
 	struct fpl_target self = { .flags = FPL_TARGET_ACTIVE };
@@ -233,6 +257,18 @@ static void begin(struct rig *rig, uint64_t stride)
 		probe(rig, takers[i].function, true, samplers_fd(rig->skel, SAMPLER_ALLOC), cookie);
 	}
 	probe(rig, (const void *)(uintptr_t)give, false, samplers_free_fd(rig->skel), 0);
+	for (uint32_t i = 0; i < nr_tolds; i++) {
+		uint64_t cookie = (uint64_t)FPL_ALLOC_TOLD << 8 | (uint64_t)i << 16;
+
+		assert_int_equal(bpf_map_update_elem(bpf_map__fd(rig->skel->maps.tolds), &i,
+						     &tolds[i], BPF_ANY),
+				 0);
+		probe(rig,
+		      i ? (const void *)(uintptr_t)tell_given : (const void *)(uintptr_t)tell_taken,
+		      false,
+		      i ? samplers_free_fd(rig->skel) : samplers_fd(rig->skel, SAMPLER_ALLOC),
+		      cookie);
+	}
 	rig->skel->bss->gate = 1;
 }
 
@@ -306,7 +342,7 @@ static void a_stride_of_a_byte_is_exact(void **state)
 	uint64_t bytes = 0, objects = 0, nr_kept = 0;
 
 	(void)state;
-	begin(&rig, 1);
+	begin(&rig, 1, 0);
 	run_threads(&rig, 1);
 	nothing_is_lost(&rig);
 	for (size_t i = 0; i < NR_THREADS; i++) {
@@ -342,7 +378,7 @@ static void a_longer_stride_has_no_bias(void **state)
 	double variance = 0, found, off;
 
 	(void)state;
-	begin(&rig, stride);
+	begin(&rig, stride, 0);
 	run_threads(&rig, stride);
 	nothing_is_lost(&rig);
 	for (size_t i = 0; i < NR_THREADS; i++) {
@@ -364,11 +400,46 @@ static void a_longer_stride_has_no_bias(void **state)
 	end(&rig);
 }
 
+/* Beside functions that are probed. */
+static void what_a_program_tells_is_counted(void **state)
+{
+	enum { NR = 1000, SIZE = 100, WEIGHT = 300 };
+	static struct rig rig;
+	struct fpl_live entry;
+
+	(void)state;
+	begin(&rig, 1, sizeof(tolds) / sizeof(tolds[0]));
+	for (uintptr_t i = 1; i <= NR; i++)
+		tell_taken((void *)(i << 12), SIZE, WEIGHT);
+	for (uintptr_t i = 1; i <= NR; i += 2)
+		tell_given((void *)(i << 12));
+	assert_non_null(take_size(0)); /* 0 bytes, and an object that is never freed */
+	rig.skel->bss->gate = 0;
+	while (ring_buffer__consume(rig.ring) > 0)
+		;
+
+	struct uprobe_sums stacks = uprobe_rig_stacks(rig.skel);
+
+	rig.sums.count += stacks.count;
+	nothing_is_lost(&rig);
+	assert_int_equal(rig.sums.count, NR + 1);
+	assert_int_equal(rig.sums.weight + stacks.weight, NR * WEIGHT);
+	assert_int_equal(rig.sums.objects + stacks.objects,
+			 (NR * WEIGHT / SIZE + 1) * (uint64_t)FPL_OBJECT);
+	assert_int_equal(nr_live(&rig), NR / 2 + 1);
+	assert_true(find_live(&rig, (void *)(2ul << 12), &entry));
+	assert_int_equal(entry.weight, WEIGHT);
+	assert_int_equal(entry.objects, WEIGHT / SIZE * FPL_OBJECT);
+	assert_false(find_live(&rig, (void *)(1ul << 12), &entry));
+	end(&rig);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_stride_of_a_byte_is_exact),
 		cmocka_unit_test(a_longer_stride_has_no_bias),
+		cmocka_unit_test(what_a_program_tells_is_counted),
 	};
 
 	if (argc > 1)

@@ -37,8 +37,8 @@ static void a_signal_does_not_end_the_wait_for_the_exec(void **state)
 		struct command command;
 		struct fpl_err err = { 0 };
 
-		assert_int_equal(command_start(commands[i], false, false, &none, &command, NULL),
-				 0);
+		assert_int_equal(
+			command_start(commands[i], false, false, NULL, &none, &command, NULL), 0);
 		nr_signals = 3;
 		assert_int_equal(command_release(&command, -1, &err), codes[i]);
 		assert_int_equal(nr_signals, 0);

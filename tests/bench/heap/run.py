@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What fpless heap costs the programs it looks at: ns of a malloc and its free, and CPU time of gcc, python3, sqlite3 and perl at
+work, without fpless, with the library of --preload, and with breakpoints.
+
+usage: run.py BUILD [--rounds 7]
+
+The variants take turns; a program is judged by the median of its ratios to the run without fpless in the same round, and CPU time
+is that of the program and its children. Prints TSV, and fails where --preload is above its bound: 2 ns a pair that is not sampled, 1.02 of a run.
+"""
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+
+VARIANTS = {  # options of fpless heap, and rounds of malloc and free
+    "none": (None, 2_000_000),
+    "preload, none sampled": (("--preload", "--sample-bytes", "1G"), 2_000_000),
+    "preload": (("--preload",), 2_000_000),
+    "breakpoints": ((), 20_000),
+}
+PAIR_NS, RATIO = 2.0, 1.02
+SOURCE = os.path.realpath(os.path.join(os.path.dirname(__file__), "../../.."))
+WORK = {
+    "gcc": ("gcc", "-O2", "-D_GNU_SOURCE", f"-I{SOURCE}", f"-I{SOURCE}/src", "-c", "-o", "/dev/null",
+            os.path.join(SOURCE, "src/profile/heap_places.c")),
+    "python3": ("/usr/bin/python3", "-c", "import json\nfor i in range(60): json.loads(json.dumps([{'n': k, 't': 'x' * 50} for k in range(3000)]))"),
+    "sqlite3": ("sqlite3", ":memory:", "create table t(a integer primary key, b text); with recursive c(x) as (select 1 union all select x + 1 "
+                "from c where x < 300000) insert into t select x, 'text ' || (x * 7919 % 100003) from c; create index i on t(b); "
+                "select count(distinct substr(b, 1, 7)) from t;"),
+    "perl": ("perl", "-e", "for (1 .. 20) { my %h = map { $_ => 'x' x ($_ % 100) } 1 .. 30000; my @s = sort values %h; }"),
+}
+
+
+def variant(build, name, folder):
+    """The words before a command."""
+    options = VARIANTS[name][0]
+    if options is None:
+        return ()
+    return (os.path.join(build, "fpless"), "heap", "-q", "-o", os.path.join(folder, "out.folded"), *options, "--")
+
+
+def run(words):
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode not in (0, 3):  # 3: it allocated too little for a sample
+        sys.exit(f"{' '.join(words)}: {done.returncode}: {done.stderr}")
+    return (done.stdout + done.stderr).splitlines()
+
+
+def cpu_s(words, folder):
+    """CPU time of the command itself, which a shell reads of its children."""
+    said = os.path.join(folder, "times")
+    shell = 'out=$1; shift; "$@" >/dev/null; times >"$out"'
+    before = words.index("--") + 1 if "--" in words else 0
+    run((*words[:before], "bash", "-c", shell, "bash", said, *words[before:]))
+    with open(said, encoding="ascii") as file:
+        of_children = file.read().splitlines()[1]
+    return sum(float(part.split("m")[0]) * 60 + float(part.split("m")[1].rstrip("s")) for part in of_children.split())
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("build")
+    parser.add_argument("--rounds", type=int, default=7)
+    options = parser.parse_args()
+    over = []
+    with tempfile.TemporaryDirectory(prefix="fpless-bench-") as folder:
+        pairs = os.path.join(folder, "pairs")
+        subprocess.run(("gcc", "-O2", "-o", pairs, os.path.join(os.path.dirname(__file__), "pairs.c")), check=True)
+        found = {name: [] for name in VARIANTS}
+        for _ in range(options.rounds):
+            for name, (_, nr) in VARIANTS.items():
+                numbers = [line for line in run((*variant(options.build, name, folder), pairs, str(nr))) if line[:1].isdigit()]
+                found[name].append(float(numbers[0]))
+        print("what\tvariant\tns_pair\tmore")
+        for name, ns in found.items():
+            print("pairs\t%s\t%.2f\t%.2f" % (name, min(ns), min(ns) - min(found["none"])))
+        if min(found["preload, none sampled"]) - min(found["none"]) > PAIR_NS:
+            over.append("pairs")
+        print("what\tvariant\tcpu_s\tratio\tleast\tmost")
+        for what, words in WORK.items():
+            found = {name: [] for name in VARIANTS}
+            for _ in range(options.rounds):
+                for name in VARIANTS:
+                    found[name].append(cpu_s((*variant(options.build, name, folder), *words), folder))
+            for name, seconds in found.items():
+                ratios = [one / none for one, none in zip(seconds, found["none"], strict=True)]
+                ratio = statistics.median(ratios)
+                print("%s\t%s\t%.2f\t%.3f\t%.3f\t%.3f" % (what, name, statistics.median(seconds), ratio, min(ratios), max(ratios)))
+                if name == "preload" and ratio > RATIO:
+                    over.append(what)
+    return f"above the bound: {', '.join(over)}" if over else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

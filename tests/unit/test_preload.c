@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The parts of the library of `fpless heap --preload`: which bytes it samples, and what it keeps.
+ */
+#include "tests/unit/cmocka_all.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "preload/strata.h"
+#include "preload/told_set.h"
+
+#define NR_ADDRS (3u << TOLD_SLOTS_LOG2)
+
+static uint32_t lcg(uint32_t *seed)
+{
+	return (*seed = *seed * 1664525u + 1013904223u) >> 8;
+}
+
+/* The points among @nr allocations, as the library asks for them. */
+static uint64_t points_of(struct strata *strata, uint64_t size, uint64_t stride)
+{
+	if (size >= strata->left)
+		return strata_take(strata, size, stride);
+	strata->left -= size;
+	return 0;
+}
+
+static void each_stratum_has_one_point(void **state)
+{
+	static const uint64_t strides[] = { 1, 2, 3, 7, 512, 4096, 524288, 1u << 30 };
+	uint32_t random = 1;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(strides) / sizeof(strides[0]); i++) {
+		struct strata strata = { 0 };
+		uint64_t bytes = 0, points = 0, stride = strides[i];
+
+		strata_begin(&strata, i + 1, stride);
+		for (unsigned int k = 0; k < 100000; k++) {
+			uint64_t size = lcg(&random) % (lcg(&random) % 16 ? 200 : 20 * stride);
+
+			bytes += size;
+			points += points_of(&strata, size, stride);
+			/* the last stratum is open: its point may have come or not */
+			assert_in_range(points, bytes / stride, (bytes + stride - 1) / stride);
+		}
+	}
+}
+
+/* Small and large allocations by turns: each gets what its bytes deserve. */
+static void no_size_is_preferred(void **state)
+{
+	enum { NR = 2000000, SMALL = 3, LARGE = 97, STRIDE = 1000 };
+	struct strata strata = { 0 };
+	uint64_t small = 0, large = 0;
+	double sigma = sqrt(NR * (double)SMALL / STRIDE);
+
+	(void)state;
+	strata_begin(&strata, 12345, STRIDE);
+	for (unsigned int i = 0; i < NR; i++) {
+		small += points_of(&strata, SMALL, STRIDE);
+		large += points_of(&strata, LARGE, STRIDE);
+	}
+	/* the seed is fixed: it passes or fails for good */
+	assert_true(fabs((double)small - NR * (double)SMALL / STRIDE) < 5 * sigma);
+	assert_true(fabs((double)large - NR * (double)LARGE / STRIDE) < 5 * sigma);
+}
+
+static uintptr_t address(size_t idx)
+{
+	return 0x7f0000000010 + 16 * idx;
+}
+
+static void what_was_added_is_taken_once(void **state)
+{
+	struct told_set *set = calloc(1, sizeof(*set));
+	struct told_slot slot;
+
+	(void)state;
+	assert_non_null(set);
+	for (size_t i = 0; i < 1000; i++)
+		told_set_add(set, address(i), i, 2 * i);
+	for (size_t i = 0; i < 1000; i++) {
+		assert_true(told_may_have(set, address(i)));
+		assert_int_equal(told_set_take(set, address(i), &slot), TOLD_TAKEN);
+		assert_int_equal(slot.size, i);
+		assert_int_equal(slot.weight, 2 * i);
+		assert_int_equal(told_set_take(set, address(i), &slot), TOLD_NOT);
+	}
+	for (size_t i = 0; i < 1000; i++)
+		assert_false(told_may_have(set, address(i)));
+	free(set);
+}
+
+/* Three times as many as there is room for: each is found, or may be one of those. */
+static void none_is_lost_where_there_is_no_room(void **state)
+{
+	struct told_set *set = calloc(1, sizeof(*set));
+	struct told_slot slot;
+	size_t nr_taken = 0, nr_unknown = 0;
+
+	(void)state;
+	assert_non_null(set);
+	for (size_t i = 0; i < NR_ADDRS; i++)
+		told_set_add(set, address(i), i, i);
+	for (size_t i = 0; i < NR_ADDRS; i++) {
+		enum told_answer answer;
+
+		assert_true(told_may_have(set, address(i)));
+		answer = told_set_take(set, address(i), &slot);
+		assert_int_not_equal(answer, TOLD_NOT);
+		nr_taken += answer == TOLD_TAKEN;
+		nr_unknown += answer == TOLD_UNKNOWN;
+	}
+	assert_int_equal(nr_taken + nr_unknown, NR_ADDRS);
+	assert_in_range(nr_taken, 1, 1u << TOLD_SLOTS_LOG2);
+	free(set);
+}
+
+#define NR_THREADS 4u
+static struct told_set *shared;
+
+static void *add_and_take(void *arg)
+{
+	uintptr_t own = (uintptr_t)arg;
+	struct told_slot slot;
+
+	for (unsigned int round = 0; round < 200; round++) {
+		for (size_t i = own; i < 4000; i += NR_THREADS)
+			told_set_add(shared, address(i), i, round);
+		for (size_t i = own; i < 4000; i += NR_THREADS)
+			if (told_set_take(shared, address(i), &slot) != TOLD_TAKEN ||
+			    slot.size != i || slot.weight != round)
+				return (void *)1;
+	}
+	return NULL;
+}
+
+static void threads_do_not_disturb_each_other(void **state)
+{
+	pthread_t threads[NR_THREADS];
+	void *result;
+
+	(void)state;
+	shared = calloc(1, sizeof(*shared));
+	assert_non_null(shared);
+	for (uintptr_t i = 0; i < NR_THREADS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, add_and_take, (void *)i), 0);
+	for (size_t i = 0; i < NR_THREADS; i++) {
+		pthread_join(threads[i], &result);
+		assert_null(result);
+	}
+	for (size_t i = 0; i < sizeof(shared->cells); i++)
+		assert_int_equal(shared->cells[i], 0);
+	for (size_t i = 0; i < 1u << TOLD_SLOTS_LOG2; i++)
+		assert_int_equal(shared->slots[i].addr, 0);
+	free(shared);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_stratum_has_one_point),
+		cmocka_unit_test(no_size_is_preferred),
+		cmocka_unit_test(what_was_added_is_taken_once),
+		cmocka_unit_test(none_is_lost_where_there_is_no_room),
+		cmocka_unit_test(threads_do_not_disturb_each_other),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
