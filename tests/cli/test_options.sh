@@ -278,22 +278,25 @@ for name in fpless-bcc-stackcount stackcount stackcount-bpfcc; do
 	fi
 done
 
-# bcc's offcputime: a verb, and a program under two names.
-expect 0 '' bcc-offcputime --help
-mv "$work/stdout" "$work/help"
-refused '-U and -K exclude each other' bcc-offcputime -U -K
-refused '-p, -t, -u and -k exclude each other' bcc-offcputime -p 1 -k
-refused '-M: below -m: no wait is both' bcc-offcputime -m 5 -M 4
-refused '-m 0: expected a number from 1 up' bcc-offcputime -m 0
-refused '--state 0: not supported' bcc-offcputime --state 0
-refused '--state S: expected a number' bcc-offcputime --state S
-refused '--state 2147483648: expected a number' bcc-offcputime --state 2147483648
-refused '--ebpf: not supported' bcc-offcputime --ebpf
-refused 'the duration is given twice' bcc-offcputime 1 2
-for name in offcputime offcputime-bpfcc; do
-	ln -s "$(realpath "$fpless")" "$work/$name"
-	"$work/$name" --help | tail -n +3 >"$work/stdout"
-	tail -n +3 "$work/help" | cmp - "$work/stdout" || failed=1
+# bcc's offcputime and offwaketime: verbs, and programs under two names.
+for tool in offcputime offwaketime; do
+	verb=bcc-$tool
+	expect 0 '' "$verb" --help
+	mv "$work/stdout" "$work/help"
+	refused '-U and -K exclude each other' "$verb" -U -K
+	refused '-p, -t, -u and -k exclude each other' "$verb" -p 1 -k
+	refused '-M: below -m: no wait is both' "$verb" -m 5 -M 4
+	refused '-m 0: expected a number from 1 up' "$verb" -m 0
+	refused '--state 0: not supported' "$verb" --state 0
+	refused '--state S: expected a number' "$verb" --state S
+	refused '--state 2147483648: expected a number' "$verb" --state 2147483648
+	refused '--ebpf: not supported' "$verb" --ebpf
+	refused 'the duration is given twice' "$verb" 1 2
+	for name in "$tool" "$tool-bpfcc"; do
+		ln -s "$(realpath "$fpless")" "$work/$name"
+		"$work/$name" --help | tail -n +3 >"$work/stdout"
+		tail -n +3 "$work/help" | cmp - "$work/stdout" || failed=1
+	done
 done
 
 # bcc's wakeuptime likewise.
