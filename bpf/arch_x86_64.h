@@ -201,7 +201,7 @@ static inline __attribute__((__always_inline__)) int arch_is_exec(__u64 orig_rax
 	       orig_rax == (545 | ARCH_X32_CALL);
 }
 
-/* The words of pt_regs that arch_futex_addr() takes: from rcx to cs. */
+/* The words of pt_regs that arch_futex_addr() and arch_call() take: from rcx to cs. */
 #define ARCH_PT_CALL	   ARCH_PT_RCX
 #define ARCH_PT_CALL_WORDS (ARCH_PT_CS + 1 - ARCH_PT_CALL)
 
@@ -230,6 +230,21 @@ static inline __attribute__((__always_inline__)) __u64 arch_futex_addr(const __u
 	if (call == 455) /* futex_wait */
 		return addr;
 	return (call & ~(__u64)ARCH_X32_CALL) == 202 && op < 16 && (waits >> op & 1) ? addr : 0;
+}
+
+#define ARCH_CALL_COMPAT32 (1ull << 32)
+#define ARCH_NO_CALL	   (~0ull)
+
+/* The number of the system call, with ARCH_CALL_COMPAT32 where 32-bit code has made it;
+ * ARCH_NO_CALL: the kernel was entered for another reason. @word: as above. */
+static inline __attribute__((__always_inline__)) __u64 arch_call(const __u64 *word)
+{
+	__u64 call = word[ARCH_PT_ORIG_RAX - ARCH_PT_CALL];
+	int is_compat = arch_is_compat32(word[ARCH_PT_CS - ARCH_PT_CALL]);
+
+	if ((__s64)call < 0 || call > 0xffffffffu)
+		return ARCH_NO_CALL;
+	return is_compat ? call | ARCH_CALL_COMPAT32 : call;
 }
 
 /* Does @cs select kernel code? */

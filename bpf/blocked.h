@@ -168,28 +168,31 @@ static __always_inline int is_wanted_length(__u64 ns)
 	return ns >= config.block_min_ns && ns <= config.block_max_ns;
 }
 
-/* A wait of @ns is over: is a sample due when the thread runs? */
-static __always_inline void wait_ended(struct fpl_waits *waits, __u64 ns, int is_wanted)
+/* A wait of @ns is over: is a sample due when the thread runs? Returns whether it is one of those
+ * that are asked for. */
+static __always_inline int wait_ended(struct fpl_waits *waits, __u64 ns, int is_wanted)
 {
 	if (!is_wanted || !is_wanted_length(ns)) {
 		wait_unwanted(waits, ns);
-		return;
+		return 0;
 	}
 	waits->nr++;
 	if (ns >= config.block_ns) {
 		waits->due_ns += ns;
-		return;
+		return 1;
 	}
 	waits->carry_ns += (__u32)ns;
 	if (waits->carry_ns < config.block_ns)
-		return;
+		return 1;
 	waits->carry_ns -= (__u32)config.block_ns;
 	waits->due_ns += config.block_ns;
+	return 1;
 }
 
-static __always_inline void block_ended(struct fpl_thread_times *t, __u64 ns)
+static __always_inline int block_ended(struct fpl_thread_times *t, __u64 ns)
 {
-	wait_ended(&t->blocked, ns, (t->sleep & config.block_states) && !(t->sleep & STATE_NOLOAD));
+	return wait_ended(&t->blocked, ns,
+			  (t->sleep & config.block_states) && !(t->sleep & STATE_NOLOAD));
 }
 
 /* A wait of @ns is over: was it at a lock, and is it wanted? Then it is added to the lock's sum. */
@@ -456,10 +459,10 @@ static __always_inline __u32 wait_flags(const struct fpl_thread_times *t, __u32 
 	return t->sleep ? FPL_SAMPLE_RUNNABLE | FPL_SAMPLE_WOKEN : FPL_SAMPLE_RUNNABLE;
 }
 
-/* Take a slot for the moment, whose sample weighs @weight ns of a wait, which @waker ended
- * (fpl_thread_times). Returns its scratch; NULL: no slot is free. */
+/* Take a slot for the moment, whose sample weighs @weight ns of a wait, with the links of @t (NULL:
+ * none). Returns its scratch; NULL: no slot is free. */
 static __always_inline struct fpl_scratch *wait_weigh(struct moment *moment, __u64 weight,
-						      __u32 waker)
+						      const struct fpl_thread_times *t)
 {
 	struct fpl_scratch *s;
 
@@ -468,7 +471,9 @@ static __always_inline struct fpl_scratch *wait_weigh(struct moment *moment, __u
 	if (s) {
 		s->given.weight = weight;
 		s->given.objects = 0; /* it is no allocation */
-		s->given.waker = waker;
+		links_clear(s);
+		for (__u32 i = 0; t && config.nr_links && i + 1 < FPL_LINKS_MAX; i++)
+			s->given.links[i] = t->links[i];
 	}
 	return s;
 }
@@ -484,7 +489,7 @@ static __always_inline void sample_wait(void *ctx, __u32 state)
 	if (!t || !weight)
 		return;
 	moment.flags = wait_flags(t, state);
-	if (!wait_weigh(&moment, weight, t->waker))
+	if (!wait_weigh(&moment, weight, t))
 		return;
 	sample_at(&moment);
 	slot_give_back(moment.slot);

@@ -42,6 +42,18 @@ static __noinline __u64 lock_addr(struct task_struct *task)
 	return arch_futex_addr(words, base);
 }
 
+/* The system call that the task is in: arch_call(). */
+static __noinline __u64 call_of(struct task_struct *task)
+{
+	__u64 pt = (__u64)bpf_task_pt_regs(task);
+	__u64 words[ARCH_PT_CALL_WORDS];
+
+	if ((BPF_CORE_READ(task, flags) & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)) ||
+	    bpf_probe_read_kernel(words, sizeof(words), (const void *)(pt + 8 * ARCH_PT_CALL)))
+		return ARCH_NO_CALL;
+	return arch_call(words);
+}
+
 /* A wait of the task at the lock @addr took @ns. */
 static __noinline void lock_add(struct task_struct *task, __u64 addr, __u64 ns)
 {
@@ -78,22 +90,4 @@ static __always_inline enum fpl_lock_memory lock_memory(struct task_struct *task
 	    addr < BPF_CORE_READ(task, thread.fsbase))
 		return FPL_LOCK_STACK;
 	return FPL_LOCK_ANON;
-}
-
-/* Append the lock that the task waits at to the sample's words, as its key: fpl_lock_word. Returns
- * the number of its words. */
-static __noinline __u32 lock_key(struct task_struct *task, struct fpl_scratch *s)
-{
-	__u64 *key = key_words(s);
-	__u64 addr;
-
-	if (!key)
-		return 0;
-	for (__u32 i = 0; i < FPL_KEY_MAX; i++)
-		key[i] = 0;
-	addr = lock_addr(task);
-	key[FPL_LOCK_ADDR] = addr;
-	key[FPL_LOCK_MEMORY] = lock_memory(task, addr);
-	key[FPL_LOCK_WAKER] = s->given.waker;
-	return FPL_KEY_MAX;
 }

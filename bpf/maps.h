@@ -183,9 +183,10 @@ struct fpl_scratch {
 	__u32 counted_id; /* of the record with the stack of the last sample; 0: it was lost */
 	struct {
 		__u64 addr, weight, objects;
-		__u32 waker; /* fpl_thread_times.waker; rss.h: FPL_RSS_* */
-		__u32 mm_id; /* rss.h */
-	} given;	     /* of the moment that is being sampled: heap.h, blocked.h, rss.h */
+		__u32 rss;		    /* FPL_RSS_*, and */
+		__u32 mm_id;		    /* both of rss.h */
+		__u32 links[FPL_LINKS_MAX]; /* of its key: wait_key.h */
+	} given; /* of the moment that is being sampled: heap.h, blocked.h, rss.h */
 	struct {
 		__u64 pc, fp;
 		__u32 is_64bit;		    /* 0: no user registers, or those of 32-bit code */

@@ -80,13 +80,13 @@ static __always_inline int rss_take(const struct fpl_rss_record *record, struct 
 	struct rss_known *known = bpf_map_lookup_elem(&rss_sizes, &key);
 	int is_wanted = is_process_wanted(task, s), is_own = is_wanted && record->is_own;
 
-	s->given.waker = is_own ? FPL_RSS_OWN : 0;
+	s->given.rss = is_own ? FPL_RSS_OWN : 0;
 	s->given.addr = 0;
 	s->given.mm_id = key.mm_id;
 	if (!key.mm_id || (!known && !is_wanted))
 		return 0;
 	if (!known && rss_begin(&key, record, is_own ? mm : 0)) {
-		s->given.waker |= FPL_RSS_FIRST;
+		s->given.rss |= FPL_RSS_FIRST;
 		return 1;
 	}
 	if (!known)
@@ -99,7 +99,7 @@ static __always_inline int rss_take(const struct fpl_rss_record *record, struct 
 		bpf_map_delete_elem(&rss_sizes, &key);
 		return 0;
 	} else if (rss_is_over(known)) {
-		s->given.waker |= FPL_RSS_OVER;
+		s->given.rss |= FPL_RSS_OVER;
 		bpf_map_delete_elem(&rss_sizes, &key);
 		return 1;
 	}
@@ -124,7 +124,7 @@ static __noinline int rss_enter(const struct fpl_rss_record *record)
 		return RSS_NOTHING;
 	s->counted_id = 0;
 	s->given.weight = 0;
-	if (!(s->given.waker & FPL_RSS_OWN) || (__u64)record->size <= s->given.addr)
+	if (!(s->given.rss & FPL_RSS_OWN) || (__u64)record->size <= s->given.addr)
 		return RSS_TOLD;
 	s->given.weight = (__u64)record->size - s->given.addr;
 	s->given.objects = FPL_OBJECT;
@@ -152,7 +152,7 @@ static __noinline int rss_tell(const struct fpl_rss_record *record)
 	rss->id = s->counted_id;
 	rss->tgid = current_pid_tgid(task) >> 32;
 	rss->kind = (__u16)record->kind;
-	rss->flags = (__u16)s->given.waker;
+	rss->flags = (__u16)s->given.rss;
 	bpf_ringbuf_submit(rss, ring_wakeup());
 	return 0;
 }

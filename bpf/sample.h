@@ -12,7 +12,6 @@
 #include "bpf/count.h"
 #include "bpf/env.h"
 #include "bpf/event.h"
-#include "bpf/lock.h"
 #include "bpf/maps.h"
 #include "bpf/moment.h"
 #include "bpf/pid_ns.h"
@@ -21,6 +20,7 @@
 #include "bpf/snapshot.h"
 #include "bpf/target.h"
 #include "bpf/user_stack.h"
+#include "bpf/wait_key.h"
 
 /* Append the kernel stack to the user frames. */
 static __always_inline void kernel_stack(const struct moment *moment, struct fpl_scratch *s)
@@ -160,27 +160,14 @@ static __always_inline int is_wanted_mode(int in_kernel)
 	return !(config.flags & unwanted);
 }
 
-/* Append the name of @task to the sample's words, as its key. Returns the number of its words. */
-static __noinline __u32 task_key(struct task_struct *task, struct fpl_scratch *s)
-{
-	__u64 *key = key_words(s);
-
-	if (!key)
-		return 0;
-	for (__u32 i = 0; i < FPL_KEY_MAX; i++)
-		key[i] = 0;
-	bpf_probe_read_kernel(key, sizeof(task->comm), &task->comm);
-	return FPL_KEY_MAX;
-}
-
 /* Append the key that the moment asks for. Returns the number of its words. */
 static __always_inline __u32 sample_key(const struct moment *moment, struct fpl_scratch *s,
 					struct fpl_counters *count)
 {
 	if (moment->wakee)
-		return config.flags & FPL_CONFIG_LOCKS ? 0 : task_key(moment->wakee, s);
-	if ((config.flags & FPL_CONFIG_LOCKS) && (moment->flags & FPL_SAMPLE_BLOCKED))
-		return lock_key(bpf_get_current_task_btf(), s);
+		return config.nr_links ? 0 : task_key(moment->wakee, s);
+	if (moment->flags & FPL_SAMPLE_BLOCKED)
+		return wait_key(bpf_get_current_task_btf(), s);
 	if (moment->event && moment->event->key.kind != FPL_FIELD_NONE)
 		return event_key(moment->ctx, moment->event, s, count);
 	return 0;

@@ -392,7 +392,7 @@ struct fpl_record_header {
 #define FPL_SAMPLE_BLOCKED  8u
 #define FPL_SAMPLE_RUNNABLE 16u
 #define FPL_SAMPLE_WOKEN    32u	 /* runnable since it was woken up: the stack is where it slept */
-#define FPL_SAMPLE_WAKER    64u	 /* who ended a wait at a lock: another sample's key leads here */
+#define FPL_SAMPLE_WAKER    64u	 /* who ended a wait: another sample's key leads here */
 #define FPL_SAMPLE_HELD	    128u /* with RUNNABLE: throttled; with WOKEN, too: frozen (fpl_held) */
 #define FPL_SAMPLE_STATE \
 	(FPL_SAMPLE_BLOCKED | FPL_SAMPLE_RUNNABLE | FPL_SAMPLE_WOKEN | FPL_SAMPLE_HELD)
@@ -517,7 +517,7 @@ struct fpl_life {
 /* Only these, of the processes above: */
 #define FPL_CONFIG_THREADS 32u	/* threads in `threads` */
 #define FPL_CONFIG_UID	   64u	/* tasks whose effective user is config.uid */
-#define FPL_CONFIG_CGROUP  128u /* tasks in the cgroup in `cgroups`, or below it */
+#define FPL_CONFIG_CGROUP  128u /* tasks in a cgroup, or below it */
 #define FPL_CONFIG_COMM	   256u /* tasks whose name is not refused by `comms` */
 /* Properties that separate stacks besides process and comm: */
 #define FPL_CONFIG_BY_TID    512u
@@ -532,12 +532,14 @@ struct fpl_life {
 /* with FPL_CONFIG_WAKERS: only waits of threads that are not the kernel's */
 #define FPL_CONFIG_USER_WAKEES 131072u
 #define FPL_CONFIG_STACKS      32768u /* sample each thread once, at the end, but those on a CPU */
-/* With FPL_CONFIG_WAKERS: waits at locks alone, and samples are of both: of the thread that waits,
- * whose key is the lock (enum fpl_lock_word), and of the one that ended it, FPL_SAMPLE_WAKER. */
-#define FPL_CONFIG_LOCKS   262144u
+/* With FPL_CONFIG_WAKERS: samples are of both: of the thread that waits, whose key has links (enum
+ * fpl_wait_word), and of the one that ended it, FPL_SAMPLE_WAKER. */
+#define FPL_CONFIG_PAIRS   4194304u
+#define FPL_CONFIG_LOCKS   262144u  /* with FPL_CONFIG_PAIRS: waits at locks alone: the key is one */
+#define FPL_CONFIG_REGIONS 524288u  /* methods for code made at run time (shared_region.h) */
 #define FPL_CONFIG_SQUARES 1048576u /* samples differ in weight, and count no objects */
 #define FPL_CONFIG_TOLD	   2097152u /* programs tell of allocations: `tolds` */
-#define FPL_CONFIG_REGIONS 524288u  /* methods for code made at run time (shared_region.h) */
+#define FPL_CONFIG_CALLS   8388608u /* the key of a wait is the system call: arch_call() */
 
 enum fpl_unwind {
 	FPL_UNWIND_AUTO, /* CFI; frame-pointer steps where CFI is missing */
@@ -572,8 +574,12 @@ struct fpl_config {
 	__u32 nr_slots;	  /* slots of each CPU, at most FPL_SLOTS_MAX: 1; 2: uprobes that switch
 			     preemption off use slot 1;   3: uprobes claim slot 1 or 2 */
 	__u32 block_states; /* in one of these: the kernel's task_struct.__state, FPL_STATE_* */
+	__u32 nr_links;	    /* stacks of who ended waits that a sample leads to, at most
+			       FPL_LINKS_MAX; 0: none. With FPL_CONFIG_PAIRS from 1 on, and one less:
+			       the first stack is its own */
+	__u32 _pad;
 };
-_Static_assert(sizeof(struct fpl_config) == 88, "fpl_config is map ABI");
+_Static_assert(sizeof(struct fpl_config) == 96, "fpl_config is map ABI");
 
 /* Constants that a program has in its code where preemption is to be switched off and on. */
 #define FPL_PREEMPTION_OFF 0x66706c5f6f6666ull

@@ -44,11 +44,11 @@ struct fpl_thread_times {
 	struct fpl_waits blocked, runnable;
 	__u32 state; /* enum fpl_thread_state */
 	__u32 sleep; /* the kernel's state that it left its CPU in last; 0: it would have run on */
-	__u32 waker; /* with FPL_CONFIG_LOCKS: id of the record with the stack of who ended the wait
-			that a sample is due of; 0: nothing is known */
-	__u32 held;  /* enum fpl_held, where it is runnable */
+	__u32 links[FPL_LINKS_MAX - 1]; /* with config.nr_links: as in keys, of the last wait that
+					   is asked for */
+	__u32 held;			/* enum fpl_held, where it is runnable */
 };
-_Static_assert(sizeof(struct fpl_thread_times) == 120, "at most 128 bytes for each thread");
+_Static_assert(sizeof(struct fpl_thread_times) == 128, "at most 128 bytes for each thread");
 
 /* Bit of config.block_states, beside the kernel's: runnable threads are sampled, too. */
 #define FPL_STATE_RUNNABLE 0x80000000u

@@ -200,9 +200,9 @@ static __noinline long sleeper_sample(struct task_struct *task, __u64 weight, __
 	}
 	if (s->sample.nr_kernel > FPL_KERNEL_DEPTH_MAX)
 		s->sample.nr_kernel = 0;
-	if (config.flags & FPL_CONFIG_LOCKS) {
-		s->given.waker = 0;
-		s->sample.nr_key = (__u16)lock_key(task, s);
+	if (flags & FPL_SAMPLE_BLOCKED) {
+		links_clear(s);
+		s->sample.nr_key = (__u16)wait_key(task, s);
 	}
 	if (config.flags & FPL_CONFIG_STACKS) {
 		s->sample.weight = off_cpu_ns(task);
@@ -229,32 +229,22 @@ static __noinline long sleeper_sample(struct task_struct *task, __u64 weight, __
 	return 0;
 }
 
-/* Does the thread pass the filters of is_wanted()? One by name is judged when the stack arrives. */
-static __always_inline int is_sleeper_wanted(struct task_struct *task)
-{
-	if ((config.flags & FPL_CONFIG_THREADS) &&
-	    !thread_of(tid_of(task), BPF_CORE_READ(task, start_boottime)))
-		return 0;
-	if ((config.flags & FPL_CONFIG_UID) && BPF_CORE_READ(task, cred, euid.val) != config.uid)
-		return 0;
-	return !(config.flags & FPL_CONFIG_CGROUP); /* that helper knows the current task alone */
-}
-
 /* The run is over while the thread waited in @state, for @ns until then. Returns the weight of the
  * sample to take of that; 0: none. */
 static __noinline __u64 times_last(struct task_struct *task, struct fpl_thread_times *t,
 				   __u32 state, __u64 ns)
 {
-	int is_lock = (config.flags & FPL_CONFIG_LOCKS) && state == FPL_THREAD_BLOCKED;
+	int is_blocked = state == FPL_THREAD_BLOCKED;
 
 	/* one that has a CPU by now is not where it waited; one that sleeps has no waker yet */
-	if (!is_sleeper_wanted(task) || BPF_CORE_READ(task, on_cpu) ||
-	    (state == FPL_THREAD_BLOCKED && !is_lock && (config.flags & FPL_CONFIG_WAKERS)) ||
-	    (is_lock && !lock_ended(task, t, ns))) {
+	if (!is_wanted(task, tid_of(task)) || BPF_CORE_READ(task, on_cpu) ||
+	    (is_blocked && (config.flags & FPL_CONFIG_WAKERS) &&
+	     !(config.flags & FPL_CONFIG_PAIRS)) ||
+	    (is_blocked && (config.flags & FPL_CONFIG_LOCKS) && !lock_ended(task, t, ns))) {
 		times_unended(state, ns);
 		return 0;
 	}
-	if (state == FPL_THREAD_BLOCKED)
+	if (is_blocked)
 		block_ended(t, ns);
 	else
 		runnable_ended(t, ns);
@@ -279,7 +269,7 @@ static __always_inline int times_take(struct task_struct *task, struct fpl_threa
 	if (state == FPL_THREAD_RUNNABLE)
 		held_add(t, ns);
 	if (config.flags & FPL_CONFIG_STACKS) {
-		due_ns = state != FPL_THREAD_RUNNING && is_sleeper_wanted(task);
+		due_ns = state != FPL_THREAD_RUNNING && is_wanted(task, tid_of(task));
 	} else if (state == FPL_THREAD_BLOCKED || state == FPL_THREAD_RUNNABLE) {
 		due_ns = times_last(task, t, state, ns);
 		flags = wait_flags(t, state);

@@ -7,6 +7,7 @@
 
 #include "bpf/vmlinux_min.h"
 
+#include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
 #include "bpf/env.h"
@@ -21,13 +22,12 @@ struct {
 	__type(value, struct fpl_target);
 } threads SEC(".maps");
 
-/* The cgroup that is profiled, with all below it. */
-struct {
-	__uint(type, BPF_MAP_TYPE_CGROUP_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u32);
-} cgroups SEC(".maps");
+/* The id of the cgroup that is profiled, with all below it. Written by userspace while the gate is
+ * closed. */
+__u64 wanted_cgroup;
+
+/* Levels between a task's cgroup and that one, at most. */
+#define CGROUP_LEVELS_MAX 32u
 
 /* Userspace's verdicts on names. A name without a verdict is sampled, and judged when its stack
  * arrives. */
@@ -45,26 +45,40 @@ static __always_inline struct fpl_target *thread_of(__u32 tid, __u64 start_ns)
 	return thread && (!thread->start_ns || thread->start_ns == start_ns) ? thread : 0;
 }
 
-static __always_inline int has_wanted_comm(void)
+/* Is the task in the cgroup that is profiled, or below it? A helper tells that of the current task
+ * alone. */
+static __noinline int is_under_cgroup(struct task_struct *task)
+{
+	struct cgroup *cgroup = BPF_CORE_READ(task, cgroups, dfl_cgrp);
+
+	for (__u32 i = 0; cgroup && i < CGROUP_LEVELS_MAX; i++) {
+		if (BPF_CORE_READ(cgroup, kn, id) == wanted_cgroup)
+			return 1;
+		cgroup = (struct cgroup *)BPF_CORE_READ(cgroup, self.parent);
+	}
+	return 0;
+}
+
+static __always_inline int has_wanted_comm(struct task_struct *task)
 {
 	struct fpl_comm comm = { 0 };
 	__u32 *verdict;
 
-	bpf_get_current_comm(&comm, sizeof(comm));
+	bpf_probe_read_kernel(&comm, sizeof(comm), &task->comm);
 	verdict = bpf_map_lookup_elem(&comms, &comm);
 	return !verdict || *verdict == FPL_COMM_WANTED;
 }
 
-/* Does the current task pass all filters other than that of its process? */
+/* Does the task, whose number is @tid, pass all filters other than that of its process? */
 static __always_inline int is_wanted(struct task_struct *task, __u32 tid)
 {
 	if ((config.flags & FPL_CONFIG_THREADS) && !thread_of(tid, task->start_boottime))
 		return 0;
 	if ((config.flags & FPL_CONFIG_UID) && task->cred->euid.val != config.uid)
 		return 0;
-	if ((config.flags & FPL_CONFIG_CGROUP) && bpf_current_task_under_cgroup(&cgroups, 0) != 1)
+	if ((config.flags & FPL_CONFIG_CGROUP) && !is_under_cgroup(task))
 		return 0;
-	return !(config.flags & FPL_CONFIG_COMM) || has_wanted_comm();
+	return !(config.flags & FPL_CONFIG_COMM) || has_wanted_comm(task);
 }
 
 /* The thread has begun to exit; samples until its end belong to the target. */

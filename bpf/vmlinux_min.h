@@ -101,6 +101,23 @@ struct sched_info {
 	__u64 last_queued;  /* since when it waits for one; 0: it does not */
 } KERNEL_TYPE;
 
+struct kernfs_node {
+	__u64 id;
+} KERNEL_TYPE;
+
+struct cgroup_subsys_state {
+	struct cgroup_subsys_state *parent;
+} KERNEL_TYPE;
+
+struct cgroup {
+	struct cgroup_subsys_state self; /* its first member: that of a parent is the parent's */
+	struct kernfs_node *kn;
+} KERNEL_TYPE;
+
+struct css_set {
+	struct cgroup *dfl_cgrp; /* in the v2 hierarchy */
+} KERNEL_TYPE;
+
 struct task_struct {
 	struct thread_struct thread;
 	struct sched_entity se;
@@ -115,6 +132,7 @@ struct task_struct {
 	struct mm_struct *mm;
 	struct signal_struct *signal;
 	const struct cred *cred;
+	struct css_set *cgroups;
 	struct task_struct *group_leader;
 	struct pid *thread_pid;
 	struct uprobe_task *utask;

@@ -52,24 +52,61 @@ static __noinline void waker_name(struct task_struct *wakee, struct fpl_scratch 
 	s->sample.weight = s->given.weight;
 	__builtin_memcpy(s->sample.comm, names[waker & 3], sizeof(s->sample.comm));
 	s->sample.flags = FPL_SAMPLE_KERNEL | FPL_SAMPLE_KTHREAD;
-	if (config.flags & FPL_CONFIG_LOCKS)
+	if (config.nr_links)
 		s->sample.flags |= FPL_SAMPLE_WAKER;
 	else
 		s->sample.nr_key = task_key(wakee, s);
 	sample_count(s, count);
 }
 
-/* A wait of the other thread is over, and its sample weighs @weight. Returns the id of the record
- * with the stack; 0: it was lost. */
-static __always_inline __u32 waker_sample(void *ctx, struct task_struct *wakee, __u64 weight)
+/* Make the links of a wait that @waker ended: its stack has just been counted. What it waited for
+ * itself before is in its own storage. */
+static __always_inline void links_make(struct fpl_scratch *s, enum waker waker)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	int is_thread = waker == WAKER_THREAD && task->pid;
+	struct fpl_thread_times *own = config.nr_links > 1 && is_thread ? times_of(task) : 0;
+	__u32 *links = s->given.links;
+
+	links[0] = s->counted_id ? s->counted_id : FPL_LINK_LOST;
+	if (config.nr_links > 1)
+		links[1] = own ? own->links[0] : is_thread ? FPL_LINK_STRANGER : FPL_LINK_END;
+	if (config.nr_links > 2)
+		links[2] = own ? own->links[1] : 0;
+	if (config.nr_links > 3)
+		links[3] = own ? own->links[2] : 0;
+}
+
+/* Count the sample of a wait that @wakee is woken up from. It weighs @weight and has no stack: its
+ * links lead to it. Its task is that of the sample before, the waker's. */
+static __noinline void chain_count(struct task_struct *wakee, struct fpl_scratch *s, __u64 weight)
+{
+	struct fpl_counters *count = bpf_map_lookup_elem(&counters, &s->slot);
+
+	if (!count)
+		return;
+	count->fired++;
+	s->sample.weight = weight;
+	s->sample.flags &= FPL_SAMPLE_KTHREAD | FPL_SAMPLE_KERNEL;
+	s->sample.nr_user = s->sample.nr_kernel = s->sample.nr_script = 0;
+	s->sample.stop = FPL_STOP_NO_USER_REGS;
+	s->sample.elided = 0;
+	s->sample.nr_key = task_key(wakee, s);
+	sample_count(s, count);
+}
+
+/* A wait of the other thread, whose books are @t, is over, and its sample weighs @weight; 0: that
+ * is taken when the thread runs. */
+static __always_inline void waker_sample(void *ctx, struct task_struct *wakee,
+					 struct fpl_thread_times *t, __u64 weight)
 {
 	struct moment moment = { .ctx = ctx, .has_weight = 1, .wakee = wakee };
-	struct fpl_scratch *s = wait_weigh(&moment, weight, 0);
+	struct fpl_scratch *s = wait_weigh(&moment, config.nr_links ? 0 : weight, 0);
 	enum waker waker;
 
 	if (!s)
-		return 0;
-	if (config.flags & FPL_CONFIG_LOCKS)
+		return;
+	if (config.nr_links)
 		moment.flags = FPL_SAMPLE_WAKER;
 	s->counted_id = 0;
 	waker = waker_now();
@@ -78,14 +115,21 @@ static __always_inline __u32 waker_sample(void *ctx, struct task_struct *wakee, 
 		sample_at(&moment);
 	else
 		waker_name(wakee, s, waker);
+	if (config.nr_links) {
+		links_make(s, waker);
+		for (__u32 i = 0; i + 1 < FPL_LINKS_MAX; i++)
+			t->links[i] = s->given.links[i];
+		if (weight)
+			chain_count(wakee, s, weight);
+	}
 	slot_give_back(moment.slot);
-	return s->counted_id;
 }
 
-/* Is a wait of this thread one that is asked for? */
-static __always_inline int is_wakee_wanted(struct task_struct *task)
+/* Is a wait of this thread one that is asked for? Not inlined: kernel 6.1 allows 512 bytes of
+ * stack, and the sample needs most of it. */
+static __noinline int is_wakee_wanted(struct task_struct *task)
 {
-	return is_sleeper_wanted(task) &&
+	return is_wanted(task, tid_of(task)) &&
 	       !((config.flags & FPL_CONFIG_USER_WAKEES) && (task->flags & PF_KTHREAD));
 }
 
@@ -100,6 +144,7 @@ int BPF_PROG(sample_waking, struct task_struct *task)
 {
 	struct fpl_thread_times *t;
 	__u64 ns = 0, weight;
+	int is_asked_for;
 
 	if (!gate_is_open())
 		return 0;
@@ -111,15 +156,15 @@ int BPF_PROG(sample_waking, struct task_struct *task)
 		wait_unwanted(&t->blocked, ns);
 		return 0;
 	}
-	block_ended(t, ns);
-	if (config.flags & FPL_CONFIG_LOCKS) {
-		/* the sample of the wait itself is taken when the thread runs */
-		if (t->blocked.due_ns)
-			t->waker = waker_sample(ctx, task, 0);
-		return 0;
+	is_asked_for = block_ended(t, ns);
+	if (is_asked_for && config.nr_links) {
+		t->links[0] = FPL_LINK_UNSAMPLED;
+		t->links[1] = t->links[2] = 0;
 	}
-	weight = waits_take_due(t, FPL_THREAD_BLOCKED);
-	if (weight)
-		waker_sample(ctx, task, weight);
+	if (!t->blocked.due_ns)
+		return 0;
+	/* with FPL_CONFIG_PAIRS the sample of the wait itself is taken when the thread runs */
+	weight = config.flags & FPL_CONFIG_PAIRS ? 0 : waits_take_due(t, FPL_THREAD_BLOCKED);
+	waker_sample(ctx, task, t, weight);
 	return 0;
 }

@@ -27,6 +27,26 @@ enum {
 	BCC_KEY_OWN,
 };
 
+/* The end of the options of tools that weigh waits, but for that of the table. */
+#define BCC_WAIT_OPTIONS                                                                               \
+	{ "stack-storage-size",                                                                        \
+	  BCC_KEY_STACK_STORAGE,                                                                       \
+	  "COUNT",                                                                                     \
+	  0,                                                                                           \
+	  "Room for this many distinct stacks in the kernel (default 65536)",                          \
+	  1 },                                                                                         \
+		{ "min-block-time",                                                                    \
+		  'm',                                                                                 \
+		  "US",                                                                                \
+		  0,                                                                                   \
+		  "Only waits of this many microseconds or more (default 1)",                          \
+		  1 },                                                                                 \
+		{ "max-block-time", 'M', "US", 0, "Only waits of this many microseconds or less", 1 }, \
+		{ "ebpf", BCC_KEY_EBPF, NULL, OPTION_HIDDEN, NULL, 1 },                                \
+	{                                                                                              \
+		NULL, 'h', NULL, OPTION_HIDDEN, NULL, -1                                               \
+	}
+
 /* @arg as a number from @min to @max. Another one ends the process with CLI_EXIT_USAGE. */
 uint64_t bcc_number(const char *name, const char *arg, uint64_t min, uint64_t max,
 		    struct argp_state *state);

@@ -22,6 +22,7 @@ enum cli_exit {
 int cmd_agent(int argc, char **argv);
 int cmd_annotate(int argc, char **argv);
 int cmd_bcc_offcputime(int argc, char **argv);
+int cmd_bcc_offwaketime(int argc, char **argv);
 int cmd_bcc_wakeuptime(int argc, char **argv);
 int cmd_bcc_profile(int argc, char **argv);
 int cmd_bcc_stackcount(int argc, char **argv);

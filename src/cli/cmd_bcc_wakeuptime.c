@@ -13,13 +13,7 @@ static const struct argp_option options_list[] = {
 	{ "useronly", 'u', NULL, 0, "Only waits of user threads, not of kernel threads", 1 },
 	{ "folded", 'f', NULL, 0, "One line per stack, for flame graphs", 1 },
 	{ "verbose", 'v', NULL, 0, "Without effect, as in bcc: only -f leaves addresses out", 1 },
-	{ "stack-storage-size", BCC_KEY_STACK_STORAGE, "COUNT", 0,
-	  "Room for this many distinct stacks in the kernel (default 65536)", 1 },
-	{ "min-block-time", 'm', "US", 0,
-	  "Only waits of this many microseconds or more (default 1)", 1 },
-	{ "max-block-time", 'M', "US", 0, "Only waits of this many microseconds or less", 1 },
-	{ "ebpf", BCC_KEY_EBPF, NULL, OPTION_HIDDEN, NULL, 1 },
-	{ NULL, 'h', NULL, OPTION_HIDDEN, NULL, -1 },
+	BCC_WAIT_OPTIONS,
 	{ 0 },
 };
 

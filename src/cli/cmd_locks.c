@@ -21,21 +21,15 @@ static const struct argp_child children[] = { { .argp = &lock_wait_argp },
 static void init(struct sampling_options *options)
 {
 	options->own_source = "waits at locks";
-	options->sources[0] = source_spec_blocked();
-	options->sources[1] = source_spec_waker();
-	options->nr_sources = 2;
-	options->idle = true; /* an interrupt of an idle CPU may end a wait */
+	wait_options_of_pairs(options);
 }
 
 static void check(struct sampling_options *options, struct argp_state *state)
 {
-	if (options->target.comm)
-		refuse(state, "--comm: not of locks: it would judge the waker's name, too");
-	if (options->target.cgroup)
-		refuse(state, "--cgroup: not of locks: the kernel judges the waker's alone");
 	if (options->kernel && !options->user)
 		refuse(state,
 		       "-K: not of locks: all waits at them have the same stack in the kernel");
+	options->blocks.at_locks = true;
 	options->user = true;
 	options->kernel = false;
 	wait_options_label(&options->output, LOCK, state);

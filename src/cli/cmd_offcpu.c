@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fpless offcpu: where threads wait, and for how long. */
 #include <argp.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "cli/cli.h"
@@ -11,27 +12,72 @@
 #include "cli/wait_options.h"
 #include "cli/window_options.h"
 
+/* End the process with one line and CLI_EXIT_USAGE. */
+#define refuse(state, ...) argp_failure(state, CLI_EXIT_USAGE, 0, __VA_ARGS__)
+
+enum { KEY_WAKERS = 0x1100 };
+
+static const struct argp_option options_list[] = {
+	{ "wakers", KEY_WAKERS, NULL, 0,
+	  "Show above each stack, behind a frame --, the stack of who ended the wait", 0 },
+	{ 0 },
+};
+
 static const struct argp_child children[] = {
 	{ .argp = &wait_argp },		{ .argp = &sampling_own_argp }, { .argp = &event_argp },
 	{ .argp = &stack_filter_argp }, { .argp = &window_argp },	{ 0 }
 };
+
+static void init(struct sampling_options *options, struct argp_state *state)
+{
+	for (size_t i = 0; children[i].argp; i++)
+		state->child_inputs[i] = children[i].argp == &window_argp ? (void *)&options->window
+									  : (void *)options;
+	options->own_source = "waits";
+	options->sources[0] = source_spec_blocked();
+}
+
+/* Take a label of waits behind --by, and refuse any other field. */
+static void check_label(struct sampling_options *options, struct argp_state *state)
+{
+	const char *label = options->output.by_field;
+
+	if (!label)
+		return;
+	if (!strcmp(label, WAKER))
+		wait_options_of_pairs(options);
+	else if (!strcmp(label, SYSCALL))
+		options->blocks.by_call = true;
+	else
+		output_options_refuse_fields(&options->output, state);
+}
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct sampling_options *options = state->input;
 
 	(void)arg;
-	if (key != ARGP_KEY_INIT)
+	switch (key) {
+	case ARGP_KEY_INIT:
+		init(options, state);
+		return 0;
+	case KEY_WAKERS:
+		wait_options_of_pairs(options);
+		return 0;
+	case ARGP_KEY_END:
+		check_label(options, state);
+		if (options->blocks.by_call && options->nr_sources > 1)
+			refuse(state, "--by syscall and --wakers exclude each other");
+		if (options->nr_sources > 1)
+			wait_options_check_joined(options, "--wakers", state);
+		return 0;
+	default:
 		return ARGP_ERR_UNKNOWN;
-	for (size_t i = 0; children[i].argp; i++)
-		state->child_inputs[i] = children[i].argp == &window_argp ? (void *)&options->window
-									  : (void *)options;
-	options->own_source = "waits";
-	options->sources[0] = source_spec_blocked();
-	return 0;
+	}
 }
 
 const struct argp offcpu_argp = {
+	.options = options_list,
 	.parser = parse_option,
 	.children = children,
 	.args_doc = "[SECONDS] [[--] COMMAND [ARG...]]",

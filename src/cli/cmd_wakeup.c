@@ -4,39 +4,59 @@
 
 #include "base/cleanup.h"
 #include "cli/cli.h"
+#include "cli/parse.h"
 #include "cli/sampling_options.h"
 #include "cli/sampling_run.h"
 #include "cli/stack_options.h"
 #include "cli/verbs.h"
 #include "cli/wait_options.h"
+#include "cli/window_options.h"
 
-static const struct argp_child children[] = { { .argp = &wait_argp },
-					      { .argp = &sampling_own_argp },
-					      { .argp = &event_argp },
-					      { .argp = &stack_filter_argp },
-					      { 0 } };
+enum { KEY_CHAIN = 0x1100 };
+
+static const struct argp_option options_list[] = {
+	{ "chain", KEY_CHAIN, "N", 0,
+	  "Show above each waker, behind a frame --, who ended its own last wait, and so on: N wakers in all, 2 to 4",
+	  0 },
+	{ 0 },
+};
+
+static const struct argp_child children[] = {
+	{ .argp = &wait_argp },		{ .argp = &sampling_own_argp }, { .argp = &event_argp },
+	{ .argp = &stack_filter_argp }, { .argp = &window_argp },	{ 0 }
+};
 
 /* End the process with one line and CLI_EXIT_USAGE. */
 #define refuse(state, ...) argp_failure(state, CLI_EXIT_USAGE, 0, __VA_ARGS__)
+
+static void parse_chain(const char *arg, struct sampling_options *options, struct argp_state *state)
+{
+	uint64_t nr = 0;
+
+	if (!parse_number(arg, 2, FPL_LINKS_MAX, &nr))
+		refuse(state, "--chain %s: expected a number from 2 to %u", arg, FPL_LINKS_MAX);
+	options->blocks.chain = (uint32_t)nr;
+}
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct sampling_options *options = state->input;
 
-	(void)arg;
 	switch (key) {
 	case ARGP_KEY_INIT:
 		for (size_t i = 0; children[i].argp; i++)
-			state->child_inputs[i] = options;
+			state->child_inputs[i] = children[i].argp == &window_argp
+							 ? (void *)&options->window
+							 : (void *)options;
 		options->own_source = "wakeups";
 		wait_options_of_wakers(options);
 		return 0;
+	case KEY_CHAIN:
+		parse_chain(arg, options, state);
+		return 0;
 	case ARGP_KEY_END:
-		if (options->target.comm)
-			refuse(state, "--comm: not of wakeups: it would judge the waker's name");
-		if (options->target.cgroup)
-			refuse(state,
-			       "--cgroup: not of wakeups: the kernel judges the waker's alone");
+		if (options->blocks.chain)
+			wait_options_check_joined(options, "--chain", state);
 		if (options->blocks.states & ENGINE_STATE_R)
 			refuse(state, "--state R: not of wakeups: no thread ends a wait for a CPU");
 		wait_options_label(&options->output, WAKEE, state);
@@ -47,6 +67,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 const struct argp wakeup_argp = {
+	.options = options_list,
 	.parser = parse_option,
 	.children = children,
 	.args_doc = "[SECONDS] [[--] COMMAND [ARG...]]",

@@ -68,10 +68,11 @@ static void on_broken_pipe(int signal_number)
 static const struct {
 	const char *name, *verb;
 } bcc_names[] = {
-	{ "profile", "bcc-profile" },	    { "profile-bpfcc", "bcc-profile" },
-	{ "offcputime", "bcc-offcputime" }, { "offcputime-bpfcc", "bcc-offcputime" },
-	{ "wakeuptime", "bcc-wakeuptime" }, { "wakeuptime-bpfcc", "bcc-wakeuptime" },
-	{ "stackcount", "bcc-stackcount" }, { "stackcount-bpfcc", "bcc-stackcount" },
+	{ "profile", "bcc-profile" },	      { "profile-bpfcc", "bcc-profile" },
+	{ "offcputime", "bcc-offcputime" },   { "offcputime-bpfcc", "bcc-offcputime" },
+	{ "offwaketime", "bcc-offwaketime" }, { "offwaketime-bpfcc", "bcc-offwaketime" },
+	{ "wakeuptime", "bcc-wakeuptime" },   { "wakeuptime-bpfcc", "bcc-wakeuptime" },
+	{ "stackcount", "bcc-stackcount" },   { "stackcount-bpfcc", "bcc-stackcount" },
 };
 
 /* The verb that the program is when called by @path, "fpless-NAME" or as of bcc; NULL: none. */

@@ -295,9 +295,14 @@ static void check_probe(const struct sampling_options *options, const struct sou
 	       spec->name);
 }
 
-/* Only events with a record have fields. */
+/* Only events with a record have fields. Verbs that sample waits have labels of their own, which
+ * they check themselves. */
 static void check_key(const struct sampling_options *options, struct argp_state *state)
 {
+	enum source_class class = options->sources[0].class;
+
+	if (options->own_source && (class == SOURCE_BLOCKED || class == SOURCE_WAKER))
+		return;
 	for (size_t i = 0; i < options->nr_sources; i++)
 		if (has_record(&options->sources[i]))
 			return;

@@ -75,7 +75,7 @@ static void parse_comm(const char *arg, struct target_options *options, struct a
 
 	if (options->comm)
 		refuse(state, "--comm: given twice: (one|two) matches either");
-	if (comm_filter_create(arg, &filter, &err))
+	if (comm_filter_create(arg, false, &filter, &err))
 		refuse(state, "%s", err.msg);
 	else
 		comm_filter_destroy(filter);

@@ -37,6 +37,7 @@
 CLI_VERB_LIST(X)
 X(bcc_profile, "")
 X(bcc_offcputime, "")
+X(bcc_offwaketime, "")
 X(bcc_wakeuptime, "")
 X(bcc_stackcount, "")
 #undef X

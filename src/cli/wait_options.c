@@ -98,6 +98,27 @@ void wait_options_of_wakers(struct sampling_options *options)
 	options->idle = true; /* a CPU's idle thread wakes up others, too */
 }
 
+void wait_options_of_pairs(struct sampling_options *options)
+{
+	options->sources[0] = source_spec_blocked();
+	options->sources[1] = source_spec_waker();
+	options->nr_sources = 2;
+	options->idle = true; /* an interrupt of an idle CPU may end a wait */
+}
+
+void wait_options_check_joined(const struct sampling_options *options, const char *name,
+			       struct argp_state *state)
+{
+	const char *other = options->events.timeline	? "--timeline"
+			    : options->events.stream	? "--stream"
+			    : options->window.length_ms ? "--window"
+							: NULL;
+
+	if (other)
+		refuse(state, "%s: not with %s: who ended waits is known when the run is over",
+		       name, other);
+}
+
 void wait_options_label(struct output_options *output, const char *label, struct argp_state *state)
 {
 	if (output->by_field && strcmp(output->by_field, label) != 0)

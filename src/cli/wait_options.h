@@ -17,8 +17,22 @@ extern const struct argp lock_wait_argp;
 /* The label with the lock, where waits at locks are. */
 #define LOCK "lock"
 
+/* The label with the name of the thread that ended the wait, where both are sampled. */
+#define WAKER "waker"
+
+/* The label with the system call that a thread waited in. */
+#define SYSCALL "syscall"
+
 /* Sample wakeups. */
 void wait_options_of_wakers(struct sampling_options *options);
+
+/* Sample waits together with who ended them. */
+void wait_options_of_pairs(struct sampling_options *options);
+
+/* Stacks are joined with those of wakers when the run is over: what shows them before ends the
+ * process in the same way. @name: the option that asks for that. */
+void wait_options_check_joined(const struct sampling_options *options, const char *name,
+			       struct argp_state *state);
 
 /* Tell stacks apart by @label, the verb's own field, and by task, where --by says nothing. Another
  * field of --by ends the process in the same way. */

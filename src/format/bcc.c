@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "format/bcc_entries.h"
+#include "format/bcc_offwake.h"
 #include "view/measure.h"
 
 /* "[1, 2]" */
@@ -15,6 +16,11 @@ static void put_list(FILE *to, const pid_t *list, size_t nr)
 	for (size_t i = 0; i < nr; i++)
 		fprintf(to, "%s%d", i ? ", " : "[", (int)list[i]);
 	putc(']', to);
+}
+
+static const char *stacks_of(const struct bcc_output *options)
+{
+	return options->user_only ? "user" : options->kernel_only ? "kernel" : "user + kernel";
 }
 
 static void put_targets(FILE *to, const struct bcc_output *options)
@@ -31,16 +37,18 @@ static void put_targets(FILE *to, const struct bcc_output *options)
 			: options->kernel_threads ? "kernel"
 						  : "all");
 	}
-	fprintf(to, " by %s stack",
-		options->user_only     ? "user"
-		: options->kernel_only ? "kernel"
-				       : "user + kernel");
+	fprintf(to, " by %s stack", stacks_of(options));
 }
 
 static void put_what(FILE *to, const struct bcc_output *options)
 {
 	if (options->tool == BCC_WAKEUPTIME) {
 		fputs("Tracing blocked time (us) by kernel stack", to);
+		return;
+	}
+	if (options->tool == BCC_OFFWAKETIME) {
+		fprintf(to, "Tracing blocked time (us) by %s off-CPU and waker stack",
+			stacks_of(options));
 		return;
 	}
 	if (options->tool == BCC_OFFCPUTIME)
@@ -157,7 +165,9 @@ static void add(struct bcc_entries *entries, const struct bcc_output *options,
 	if (options->tool != BCC_WAKEUPTIME)
 		entry->pid = task_of(stack);
 	to = must_memstream(&entry->text, &size);
-	if (options->folded)
+	if (options->tool == BCC_OFFWAKETIME)
+		bcc_put_offwake(to, options->folded, options->delimited, recording, stack);
+	else if (options->folded)
 		put_folded(to, options, recording, stack);
 	else if (options->tool == BCC_WAKEUPTIME)
 		put_wakeup(to, options, recording, stack);

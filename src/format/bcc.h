@@ -10,12 +10,12 @@
 
 #include "recording/recording.h"
 
-enum bcc_tool { BCC_PROFILE, BCC_OFFCPUTIME, BCC_WAKEUPTIME, BCC_STACKCOUNT };
+enum bcc_tool { BCC_PROFILE, BCC_OFFCPUTIME, BCC_OFFWAKETIME, BCC_WAKEUPTIME, BCC_STACKCOUNT };
 
 struct bcc_output {
 	enum bcc_tool tool;
 	bool folded, delimited, annotate, user_only, kernel_only;
-	bool user_threads, kernel_threads; /* only these, of BCC_OFFCPUTIME; not both */
+	bool user_threads, kernel_threads; /* only these, of waits; not both */
 	uint64_t hz;			   /* of BCC_PROFILE */
 	uint64_t period;		   /* events; 0: it was given as hz */
 	uint64_t seconds;		   /* 0: until Ctrl-C */
@@ -38,6 +38,7 @@ void bcc_head(FILE *to, const struct bcc_output *options);
  * Write the stacks, ascending by count, ties by text; those that weigh waits by microseconds, less
  * than one of which is not shown. Those of one process that read the same are one; of one thread,
  * where @recording has the threads. BCC_WAKEUPTIME's are kernel stacks with the name of the thread
- * that was woken up as their key, and of all processes.
+ * that was woken up as their key, and of all processes. BCC_OFFWAKETIME's have those of who ended
+ * the wait above them (RECORDING_DELIMITER).
  */
 void bcc_write(FILE *to, const struct bcc_output *options, const struct recording *recording);

@@ -67,12 +67,16 @@ struct inlined {
 	uint8_t nr;
 };
 
-static void cut_mark(char *field, enum recording_kind kind, uint8_t *ret_origin)
+/* One of the kernel may be among the user's, below a waker's stack. */
+static void cut_mark(char *field, struct recording_frame *frame)
 {
-	if (kind == RECORDING_USER)
-		origin_mark_cut(field, ret_origin);
-	else if (is_marked_kernel(field))
+	if (is_marked_kernel(field)) {
 		field[strlen(field) - strlen(KERNEL_MARK)] = '\0';
+		frame->kind = RECORDING_KERNEL;
+		frame->origin = 0;
+	} else if (frame->kind == RECORDING_USER) {
+		origin_mark_cut(field, &frame->origin);
+	}
 }
 
 /* Cuts "_[i]" off. */
@@ -98,7 +102,7 @@ static void push_field(struct reading *reading, char *field, enum recording_kind
 		.origin = kind == RECORDING_USER ? RECORDING_NO_ORIGIN : 0,
 	};
 
-	cut_mark(field, kind, &frame.origin);
+	cut_mark(field, &frame);
 	*line = (struct recording_line){ 0 };
 	if (!root && inlined->nr < RECORDING_LINES_MAX - 1 && take_inlined_mark(field)) {
 		reading_unescape(field, ";");
@@ -123,6 +127,10 @@ static size_t find_kernel(const struct fields *fields, size_t first, size_t *ret
 {
 	size_t kernel = fields->nr;
 
+	*ret_user_end = kernel;
+	for (size_t i = first; i < fields->nr; i++)
+		if (!strcmp(fields->list[i], RECORDING_DELIMITER))
+			return kernel; /* the stack of a waker is behind it */
 	while (kernel > first && is_marked_kernel(fields->list[kernel - 1]))
 		kernel--;
 	*ret_user_end = kernel;

@@ -112,8 +112,11 @@ void jsonl_frame_read(struct reading *reading, json_object *object, enum recordi
 		reading_fail(reading, "a frame that is no object");
 		return;
 	}
-	if (kind == RECORDING_KERNEL)
-		read_kernel(reading, object, leaf, &frame);
+	/* below a waker's stack kernel frames are among those of the user */
+	if (json_object_object_get_ex(object, "module", NULL))
+		frame.kind = RECORDING_KERNEL;
+	if (frame.kind == RECORDING_KERNEL)
+		read_kernel(reading, object, leaf && kind == RECORDING_KERNEL, &frame);
 	else
 		read_user(reading, object, &frame);
 	symbol = jsonl_text(reading, object, "symbol");

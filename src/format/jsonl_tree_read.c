@@ -21,7 +21,7 @@ void jsonl_tree_reader_fini(struct jsonl_tree_reader *reader)
 /* Put frame @id, which a number led to, behind those at hand. */
 static void push(struct reading *reading, uint32_t id, enum recording_kind kind)
 {
-	if (reading->recording->frames[id].kind != kind)
+	if (kind == RECORDING_KERNEL && reading->recording->frames[id].kind != kind)
 		reading_fail(reading, "\"%s\" has a number of a frame of the other kind",
 			     keys[kind].list);
 	else if (reading->frames.nr == READING_FRAMES_MAX)

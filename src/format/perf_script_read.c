@@ -42,6 +42,7 @@ struct perf_script {
 	/* functions inlined in the frame that comes next, the innermost first */
 	struct recording_line inlined[RECORDING_LINES_MAX];
 	uint8_t nr_inlined;
+	bool is_linked; /* the sample at hand begins with the name of a waker */
 };
 
 /* Bytes that our writer escapes beside those of all texts: perf's readers would misunderstand them.
@@ -192,13 +193,25 @@ static bool read_unnamed(const struct perf_script *script, const char *symbol,
 static bool leave_out(struct perf_script *script, const struct frame_line *line, uint8_t kind)
 {
 	bool garbage = line->address >= USER_END && line->address < KERNEL_FIRST;
-	bool behind = !garbage && kind == RECORDING_KERNEL && script->key.nr_user;
+	bool behind =
+		!garbage && kind == RECORDING_KERNEL && script->key.nr_user && !script->is_linked;
 
 	script->nr_garbage += garbage;
 	script->nr_behind += behind;
 	if (garbage || behind)
 		script->nr_inlined = 0;
 	return garbage || behind;
+}
+
+/* Does @frame, the innermost of a sample, name a waker, so that all kernel frames are below it and
+ * the user's, too? */
+static bool is_waker_name(const struct perf_script *script, const struct recording_frame *frame)
+{
+	const struct recording *recording = script->reading->recording;
+	uint32_t function = frame->nr_lines == 1 ? script->inlined[0].function : 0;
+	const char *name = recording_string(recording, recording->functions[function].name);
+
+	return !frame->address && !frame->object && *name == '[' && strcmp(name, "[unknown]") != 0;
 }
 
 static void add_frame(struct perf_script *script, char *text)
@@ -236,8 +249,11 @@ static void add_frame(struct perf_script *script, char *text)
 		};
 	script->nr_inlined = 0;
 
-	uint16_t *nr =
-		frame.kind == RECORDING_KERNEL ? &script->key.nr_kernel : &script->key.nr_user;
+	if (!script->key.nr_user && !script->key.nr_kernel)
+		script->is_linked = is_waker_name(script, &frame);
+
+	uint16_t *nr = frame.kind == RECORDING_KERNEL && !script->is_linked ? &script->key.nr_kernel
+									    : &script->key.nr_user;
 
 	frame.exact = !*nr;
 	reading_push(reading, &frame, script->inlined);
@@ -378,6 +394,7 @@ static void begin_sample(struct perf_script *script, char *line)
 	reading->frames.nr = 0;
 	script->in_sample = true;
 	script->nr_inlined = 0;
+	script->is_linked = false;
 	script->key = (struct recording_stack){
 		.count = 1,
 		.stop = RECORDING_NO_STOP,

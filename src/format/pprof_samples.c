@@ -248,7 +248,8 @@ static bool parse_runs(struct pprof_samples *samples, const struct walk *walk, c
 	return text && at == walk->nr;
 }
 
-/* Find the run of each frame of @walk: kernel frames come first. */
+/* Find the run of each frame of @walk: kernel frames come first, but for those that a run says are
+ * among the user's, below a waker's stack. */
 static void find_runs(struct pprof_samples *samples, struct walk *walk, const char *text,
 		      uint8_t origin)
 {
@@ -259,8 +260,6 @@ static void find_runs(struct pprof_samples *samples, struct walk *walk, const ch
 	if (parse_runs(samples, walk, text)) {
 		while (walk->nr_kernel < walk->nr && runs[walk->nr_kernel].kernel)
 			walk->nr_kernel++;
-		for (size_t i = walk->nr_kernel; i < walk->nr; i++)
-			runs[i].kernel = false;
 		return;
 	}
 	while (walk->nr_kernel < walk->nr && locations[walk->nr_kernel] &&

@@ -130,10 +130,12 @@ static struct pprof_run run_of(const struct writer *writer, const struct walk *w
 {
 	const struct recording_frame *frame = frame_of(writer, walk, i);
 
+	bool kernel = frame->kind == RECORDING_KERNEL;
+
 	return (struct pprof_run){
-		.kernel = i < walk->nr_kernel,
+		.kernel = kernel,
 		.exact = frame->exact,
-		.origin = i < walk->nr_kernel ? 0 : frame->origin,
+		.origin = kernel ? 0 : frame->origin,
 	};
 }
 

@@ -64,10 +64,10 @@ static int list_locks(const struct profile *profile, struct lock_names *ret)
 
 		if (stack_is_lock(stack->flags, stack->nr_key))
 			ret->list[nr++] = (struct lock_name){
-				.addr = key[FPL_LOCK_ADDR],
-				.place = key[FPL_LOCK_PLACE],
+				.addr = key[FPL_WAIT_ADDR],
+				.place = key[FPL_WAIT_PLACE],
 				.pid = stack->pid,
-				.memory = (uint32_t)key[FPL_LOCK_MEMORY],
+				.memory = (uint32_t)key[FPL_WAIT_MEMORY],
 			};
 	}
 	qsort(ret->list, nr, sizeof(*ret->list), compare_all);

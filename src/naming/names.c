@@ -186,7 +186,8 @@ size_t names_nr_own(const struct names *names, const struct profile_stack *stack
 	size_t nr = 0;
 
 	/* what the clock interrupted ran */
-	if (!source->has_own_frames || (profile->has_states && !(stack->flags & FPL_SAMPLE_STATE)))
+	if (!source->has_own_frames ||
+	    (profile->has_states && !(stack->flags & (FPL_SAMPLE_STATE | FPL_SAMPLE_WAKER))))
 		return 0;
 	for (size_t i = 0; i < stack->nr_kernel && i < OWN_FRAMES_MAX; i++) {
 		struct frame_name name;

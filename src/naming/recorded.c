@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/vector.h"
+#include "naming/call_names.h"
 #include "naming/lock_names.h"
 #include "profile/script_codes.h"
 #include "recording/sources.h"
@@ -249,14 +250,19 @@ static int add_user(struct recorder *recorder, const struct profile_stack *stack
 	return err;
 }
 
-static int add_kernel(struct recorder *recorder, uint64_t addr, size_t idx, uint32_t *ret)
+/* The order of a stack's frames: leaf first, but for those of a waker, outermost first. */
+enum order { ORDER_ALONE, ORDER_BELOW_WAKERS, ORDER_OF_WAKER };
+
+static int add_kernel(struct recorder *recorder, uint64_t addr, size_t idx, enum order order,
+		      uint32_t *ret)
 {
 	struct frame_name name;
 	int err;
 	struct recording_frame frame = {
 		.address = addr,
 		.kind = RECORDING_KERNEL,
-		.exact = !idx,
+		/* readers take the first of a list of kernel frames for one */
+		.exact = !idx && order == ORDER_ALONE,
 	};
 
 	names_kernel(recorder->names, addr, idx, &name);
@@ -301,54 +307,166 @@ static int add_word(struct recorder *recorder, enum recording_kind kind, const c
 	return add_named(recorder, &frame, &name, ret);
 }
 
-/* Frames that @waker, who may be NULL, adds to a stack. */
-static size_t waker_frames(const struct profile_stack *waker)
+/* The word for a link that leads to no stack; NULL: it adds no frame. @i: which link of @stack. */
+static const char *link_word(const struct profile_stack *stack, uint32_t link, size_t i)
 {
-	return waker ? waker->nr_user + (size_t)2 : 0;
+	switch (link) {
+	case FPL_LINK_END:
+		return NULL;
+	case FPL_LINK_STRANGER:
+		return RECORDING_LINK_STRANGER;
+	case FPL_LINK_UNSAMPLED:
+		return RECORDING_LINK_UNSAMPLED;
+	case FPL_LINK_LOST:
+		return RECORDING_LINK_LOST;
+	default:
+		break;
+	}
+	/* the wait of the stack itself has not ended; else a waker has not waited before */
+	return !i && stack->flags & FPL_SAMPLE_BLOCKED ? NULL : RECORDING_LINK_NONE;
 }
 
-/* Add them above the leaf of the stack: the outermost one first, so that where the wait was ended
- * is next to where it was. */
-static int add_waker(struct recorder *recorder, const struct profile_stack *waker, uint32_t *to)
+/* How many links of @stack add frames to it: those up to the first that leads to no stack. */
+static size_t nr_links_shown(const struct profile *profile, const struct profile_stack *stack)
 {
-	char comm[FPL_COMM_SIZE + 1] = "", text[FPL_COMM_SIZE + sizeof(RECORDING_WAKER)];
-	int err;
+	for (size_t i = 0; i < profile->nr_links; i++) {
+		uint32_t link = profile_link(profile, stack, i);
+
+		if (!fpl_link_is_stack(link))
+			return i + (link_word(stack, link, i) != NULL);
+	}
+	return stack->nr_key == FPL_KEY_MAX ? profile->nr_links : 0;
+}
+
+/* The name of the thread, or of the interrupt, that has the stack @waker. */
+static int add_waker_name(struct recorder *recorder, const struct profile_stack *waker,
+			  uint32_t *ret)
+{
+	char comm[FPL_COMM_SIZE + 1] = "", text[sizeof(RECORDING_WAKER_TID) + FPL_COMM_SIZE + 16];
 
 	memcpy(comm, waker->comm, FPL_COMM_SIZE);
-	if (*comm == '[') /* an interrupt */
+	if (*comm == '[')
 		memcpy(text, comm, sizeof(comm));
+	else if (recorder->names->profile->by & PROFILE_BY_TID)
+		snprintf(text, sizeof(text), RECORDING_WAKER_TID, comm, waker->tid);
 	else
 		snprintf(text, sizeof(text), RECORDING_WAKER, comm);
-	err = add_word(recorder, RECORDING_USER, text, to++);
-	for (size_t i = waker->nr_user; !err && i-- > 0;)
-		err = add_user(recorder, waker, waker->frames[i], to++);
-	return err ? err : add_word(recorder, RECORDING_USER, RECORDING_DELIMITER, to);
+	return add_word(recorder, RECORDING_USER, text, ret);
 }
 
-/* Add the frames of @waker, the user frames, the kernel's but the first @nr_own, and those of the
- * other walk. */
-static int add_frames(struct recorder *recorder, const struct profile_stack *stack, size_t nr_own,
-		      const struct profile_stack *waker)
+static int add_user_frames(struct recorder *recorder, const struct profile_stack *stack,
+			   enum order order, uint32_t **to)
 {
-	const uint64_t *kernel = stack->frames + stack->nr_user;
-	const uint64_t *fp = kernel + stack->nr_kernel;
-	uint32_t *to;
+	size_t nr = stack->nr_user;
 	int err = 0;
 
+	for (size_t i = 0; !err && i < nr; i++) {
+		size_t idx = order == ORDER_OF_WAKER ? nr - 1 - i : i;
+
+		err = add_user(recorder, stack, stack->frames[idx], (*to)++);
+	}
+	return err;
+}
+
+/* The kernel's frames, but for those of the program that took them. */
+static int add_kernel_frames(struct recorder *recorder, const struct profile_stack *stack,
+			     enum order order, uint32_t **to)
+{
+	size_t nr_own = names_nr_own(recorder->names, stack), nr = stack->nr_kernel - nr_own;
+	int err = 0;
+
+	for (size_t i = 0; !err && i < nr; i++) {
+		size_t idx = nr_own + (order == ORDER_OF_WAKER ? nr - 1 - i : i);
+
+		err = add_kernel(recorder, stack->frames[stack->nr_user + idx], idx, order,
+				 (*to)++);
+	}
+	return err;
+}
+
+/*
+ * The frames that the links of @stack add above its leaf, the last link first: of each waker its
+ * name and its stack, the outermost frame first, so that where the wait was ended is next to where
+ * it was.
+ */
+static int add_wakers(struct recorder *recorder, const struct profile_stack *stack, size_t nr,
+		      uint32_t **to)
+{
+	const struct profile *profile = recorder->names->profile;
+	int err = 0;
+
+	for (size_t i = nr; !err && i-- > 0;) {
+		uint32_t link = profile_link(profile, stack, i);
+		const struct profile_stack *waker = profile_waker(profile, link);
+
+		err = waker ? add_waker_name(recorder, waker, (*to)++)
+			    : add_word(recorder, RECORDING_USER, link_word(stack, link, i),
+				       (*to)++);
+		if (!err && waker)
+			err = add_user_frames(recorder, waker, ORDER_OF_WAKER, to);
+		if (!err && waker)
+			err = add_kernel_frames(recorder, waker, ORDER_OF_WAKER, to);
+		if (!err)
+			err = add_word(recorder, RECORDING_USER, RECORDING_DELIMITER, (*to)++);
+	}
+	return err;
+}
+
+/* Room for all frames of @stack and its @nr_links wakers. */
+static int reserve_frames(struct recorder *recorder, const struct profile_stack *stack,
+			  size_t nr_links)
+{
+	const struct profile *profile = recorder->names->profile;
 	/* one more: of waiting to run */
-	if (vector_reserve(&recorder->frames, (size_t)stack->nr_user + stack->nr_kernel +
-						      stack->nr_fp + 1 + waker_frames(waker)))
-		return -ENOMEM;
+	size_t nr = (size_t)stack->nr_user + stack->nr_kernel + stack->nr_fp + 1;
+
+	for (size_t i = 0; i < nr_links; i++) {
+		const struct profile_stack *waker =
+			profile_waker(profile, profile_link(profile, stack, i));
+
+		nr += 2 + (waker ? (size_t)waker->nr_user + waker->nr_kernel : 0);
+	}
+	return vector_reserve(&recorder->frames, nr) ? -ENOMEM : 0;
+}
+
+/* A stack and its wakers are one list: what lies above the kernel's frames cannot come before. */
+static int add_linked_frames(struct recorder *recorder, const struct profile_stack *stack,
+			     size_t nr_links, struct recording_stack *key)
+{
+	uint32_t *to = recorder->frames.list;
+	int err = add_wakers(recorder, stack, nr_links, &to);
+
+	if (!err)
+		err = add_kernel_frames(recorder, stack, ORDER_BELOW_WAKERS, &to);
+	if (!err)
+		err = add_user_frames(recorder, stack, ORDER_BELOW_WAKERS, &to);
+	key->nr_user = (uint16_t)(to - recorder->frames.list);
+	return err;
+}
+
+/* Add the frames of @stack, and fill in how many @key has: those of its wakers, the user frames,
+ * the kernel's, and those of the other walk. */
+static int add_frames(struct recorder *recorder, const struct profile_stack *stack,
+		      struct recording_stack *key)
+{
+	const uint64_t *fp = stack->frames + stack->nr_user + stack->nr_kernel;
+	size_t nr_links = nr_links_shown(recorder->names->profile, stack);
+	uint32_t *to;
+	int err = reserve_frames(recorder, stack, nr_links);
+
+	if (err)
+		return err;
+	if (nr_links)
+		return add_linked_frames(recorder, stack, nr_links, key);
 	to = recorder->frames.list;
-	if (waker)
-		err = add_waker(recorder, waker, to);
-	to += waker_frames(waker);
-	for (size_t i = 0; !err && i < stack->nr_user; i++)
-		err = add_user(recorder, stack, stack->frames[i], to++);
+	err = add_user_frames(recorder, stack, ORDER_ALONE, &to);
+	key->nr_user = stack->nr_user;
 	if (!err && has_runnable(stack))
 		err = add_word(recorder, RECORDING_KERNEL, RECORDING_RUNNABLE, to++);
-	for (size_t i = nr_own; !err && i < stack->nr_kernel; i++)
-		err = add_kernel(recorder, kernel[i], i, to++);
+	if (!err)
+		err = add_kernel_frames(recorder, stack, ORDER_ALONE, &to);
+	key->nr_kernel = (uint16_t)(to - recorder->frames.list - key->nr_user);
+	key->nr_fp = stack->nr_fp;
 	for (size_t i = 0; !err && i < stack->nr_fp; i++)
 		err = add_user(recorder, stack, fp[i], to++);
 	return err;
@@ -373,13 +491,18 @@ static int add_key(struct recorder *recorder, const struct profile_stack *stack,
 	const struct profile_source *source =
 		profile->nr_sources ? &profile->sources[stack->source] : &profile->source;
 	const uint64_t *key = stack->frames + stack->nr_user + stack->nr_kernel + stack->nr_fp;
+	const struct profile_stack *waker = profile_waker(profile, profile_link(profile, stack, 0));
 	char text[8 * FPL_KEY_MAX + 1] = "";
 
 	if (profile->is_locks)
 		return recording_add_text(
 			recorder->recording,
-			lock_names_find(&recorder->locks, stack->pid, key[FPL_LOCK_ADDR]), ret);
-	if (stack->nr_key == 1)
+			lock_names_find(&recorder->locks, stack->pid, key[FPL_WAIT_ADDR]), ret);
+	if (stack->flags & FPL_SAMPLE_BLOCKED && profile->nr_links)
+		memcpy(text, waker ? waker->comm : "[none]", waker ? FPL_COMM_SIZE : 7);
+	else if (stack->flags & FPL_SAMPLE_BLOCKED && stack->nr_key == 1)
+		call_names_find(key[0], text, sizeof(text));
+	else if (stack->nr_key == 1)
 		snprintf(text, sizeof(text), source->is_key_signed ? "%" PRId64 : "%" PRIu64,
 			 key[0]);
 	else
@@ -408,18 +531,13 @@ static int add_stack(struct recorder *recorder, const struct profile_stack *stac
 		     uint32_t *ret)
 {
 	const struct profile *profile = recorder->names->profile;
-	size_t nr_own = names_nr_own(recorder->names, stack);
 	bool no_user = stack->flags & FPL_SAMPLE_KTHREAD;
-	const struct profile_stack *waker = profile_waker(profile, stack);
 	struct recording_stack key = {
 		.count = stack->count,
 		.weight = stack->weight,
 		.squares = stack->squares,
 		.task = stack->start_ns,
-		.nr_user = (uint16_t)(stack->nr_user + waker_frames(waker)),
-		.nr_kernel = (uint16_t)(stack->nr_kernel - nr_own + has_runnable(stack)),
 		.state = state_of(profile, stack),
-		.nr_fp = stack->nr_fp,
 		.stop = profile->user && !no_user ? stack->stop : RECORDING_NO_STOP,
 		.has = RECORDING_HAS_COMM | RECORDING_HAS_PID,
 		.no_user = no_user,
@@ -446,7 +564,7 @@ static int add_stack(struct recorder *recorder, const struct profile_stack *stac
 					 cgroup_text(profile, stack, unknown, sizeof(unknown)),
 					 &key.cgroup);
 	}
-	if (!err && stack->nr_key) {
+	if (!err && stack->nr_key && *profile->key) {
 		key.has |= RECORDING_HAS_KEY;
 		err = add_key(recorder, stack, &key.key);
 	}
@@ -455,7 +573,7 @@ static int add_stack(struct recorder *recorder, const struct profile_stack *stac
 		key.class = class;
 	}
 	if (!err)
-		err = add_frames(recorder, stack, nr_own, waker);
+		err = add_frames(recorder, stack, &key);
 	if (!err)
 		err = recording_add_stack(recorder->recording, &key, recorder->frames.list, ret);
 	return err || !profile->heap.is_on ? err : add_heap(recorder, stack, *ret);

@@ -282,12 +282,15 @@ static size_t least_size(const struct fpl_record_header *header)
  * Is that all there is to do about the record: a sample of a task whose name is not wanted? A stack
  * that will be counted later is kept: the profile is filtered again when all counts are in.
  */
-static bool is_filtered(struct collect *collect, const struct fpl_record_header *header)
+static bool is_filtered(struct collect *collect, const struct fpl_record_header *header,
+			size_t size)
 {
 	const struct fpl_sample *sample = (const struct fpl_sample *)header;
 
-	if (!collect->comm_filter || !is_sample(header) ||
-	    comm_filter_wants(collect->comm_filter, sample->comm))
+	if (!collect->comm_filter || !is_sample(header) || !record_holds_frames(sample, size) ||
+	    comm_filter_wants(collect->comm_filter, sample->comm, sample->flags,
+			      record_rest(sample) + sample->nr_kernel + sample->nr_fp,
+			      sample->nr_key))
 		return false;
 	intake_for(collect, sample)->nr_filtered += sample->count;
 	return sample->count || header->type != FPL_RECORD_STACK;
@@ -309,7 +312,7 @@ int collect_ring_record(void *ctx, void *data, size_t size)
 		collect->nr_malformed++;
 		return 0;
 	}
-	if (is_filtered(collect, data)) {
+	if (is_filtered(collect, data, size)) {
 		if (header->type == FPL_RECORD_SNAPSHOT)
 			take_snapshot(collect, data, size, false);
 		return 0;

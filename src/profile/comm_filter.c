@@ -18,12 +18,14 @@ struct judged {
 
 struct comm_filter {
 	regex_t regex;
+	bool by_key;
 	void (*tell)(void *ctx, const struct fpl_comm *comm, uint32_t verdict);
 	void *ctx;
 	struct judged recent[NR_RECENT];
 };
 
-int comm_filter_create(const char *regex, struct comm_filter **ret, struct fpl_err *err)
+int comm_filter_create(const char *regex, bool by_key, struct comm_filter **ret,
+		       struct fpl_err *err)
 {
 	struct comm_filter *filter = calloc(1, sizeof(*filter));
 	char why[128];
@@ -38,6 +40,7 @@ int comm_filter_create(const char *regex, struct comm_filter **ret, struct fpl_e
 		return fpl_fail(err, code == REG_ESPACE ? -ENOMEM : -EINVAL, "--comm %s: %s", regex,
 				why);
 	}
+	filter->by_key = by_key;
 	*ret = filter;
 	return 0;
 }
@@ -68,7 +71,7 @@ static struct judged *place_of(struct comm_filter *filter, const struct fpl_comm
 	return &filter->recent[hash % NR_RECENT];
 }
 
-bool comm_filter_wants(struct comm_filter *filter, const char *comm)
+static bool wants(struct comm_filter *filter, const char *comm)
 {
 	struct fpl_comm key = { 0 };
 	struct judged *judged;
@@ -88,6 +91,21 @@ bool comm_filter_wants(struct comm_filter *filter, const char *comm)
 	return judged->verdict == FPL_COMM_WANTED;
 }
 
+bool comm_filter_wants(struct comm_filter *filter, const char *comm, uint8_t flags,
+		       const uint64_t *key, uint16_t nr_key)
+{
+	if (flags & FPL_SAMPLE_WAKER)
+		return true;
+	return wants(filter, filter->by_key && nr_key == FPL_KEY_MAX ? (const char *)key : comm);
+}
+
+bool comm_filter_wants_stack(struct comm_filter *filter, const struct profile_stack *stack)
+{
+	return comm_filter_wants(filter, stack->comm, stack->flags,
+				 stack->frames + stack->nr_user + stack->nr_kernel + stack->nr_fp,
+				 stack->nr_key);
+}
+
 uint64_t comm_filter_apply(struct comm_filter *filter, struct profile *profile)
 {
 	AUTO_FREE uint32_t *places = calloc(profile->nr_stacks + 1, sizeof(*places));
@@ -98,7 +116,7 @@ uint64_t comm_filter_apply(struct comm_filter *filter, struct profile *profile)
 	for (size_t i = 0; i < profile->nr_stacks; i++) {
 		struct profile_stack *stack = &profile->stacks[i];
 
-		if (comm_filter_wants(filter, stack->comm)) {
+		if (comm_filter_wants_stack(filter, stack)) {
 			if (places)
 				places[i] = (uint32_t)kept;
 			profile->stacks[kept++] = *stack;

@@ -109,6 +109,11 @@ struct engine_blocks {
 	uint32_t states;	 /* ENGINE_STATE_*: what threads wait in */
 	bool user_wakees; /* of SOURCE_WAKER: only waits of threads that are not the kernel's */
 	bool all_at_end;  /* none of these: each thread that is not on a CPU at the end */
+	bool at_locks;	  /* of both, with engine_is_pairs(): waits at locks alone */
+	bool by_call;	  /* of SOURCE_BLOCKED: told apart by the system call that waits */
+	/* With SOURCE_WAKER: number of wakers shown, each the one that ended the last wait of the
+	 * waker before it; at most FPL_LINKS_MAX. 0: the first alone */
+	uint32_t chain;
 };
 
 /* As the kernel numbers them: sleeps that a signal ends, sleeps that none does, stopped. */
@@ -236,11 +241,23 @@ static inline bool engine_is_wall(const struct engine_options *options)
 	       options->sources[1].class == SOURCE_BLOCKED;
 }
 
-/* Are the waits at locks sampled, by who waits and who ends it together? */
-static inline bool engine_is_locks(const struct engine_options *options)
+/* Are waits sampled by who waits and who ends it together? */
+static inline bool engine_is_pairs(const struct engine_options *options)
 {
 	return options->nr_sources == 2 && options->sources[0].class == SOURCE_BLOCKED &&
 	       options->sources[1].class == SOURCE_WAKER;
+}
+
+/* Are samples of those that end waits, with the name of who waited as their key? */
+static inline bool engine_is_of_wakees(const struct engine_options *options)
+{
+	return options->nr_sources == 1 && options->sources[0].class == SOURCE_WAKER;
+}
+
+/* Stacks of wakers that a sample leads to. */
+static inline uint32_t engine_nr_links(const struct engine_options *options)
+{
+	return options->blocks.chain ? options->blocks.chain : engine_is_pairs(options);
 }
 
 /* Is it sampled whose memory is resident? */
@@ -258,7 +275,7 @@ static inline bool engine_has_regions(const struct engine_options *options)
 /* Do several sources make one? */
 static inline bool engine_is_joint(const struct engine_options *options)
 {
-	return engine_is_wall(options) || engine_is_locks(options);
+	return engine_is_wall(options) || engine_is_pairs(options);
 }
 
 /*

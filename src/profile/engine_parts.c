@@ -322,7 +322,7 @@ static void make_retirement(struct engine *engine)
 		/* what compare judges by is read at the end, and variables are; windows are handed
 		 * over soon */
 		.namer = engine->options->compare || engine->options->window_ms ||
-					 engine_is_locks(engine->options)
+					 engine->options->blocks.at_locks
 				 ? NULL
 				 : engine->options->namer,
 		.before = listening_before,
@@ -469,7 +469,7 @@ const struct source_spec *engine_clock(const struct engine_options *options)
 static int check_key(const struct engine *engine, struct fpl_err *err)
 {
 	const char *key = engine->options->key;
-	bool has_key = !key;
+	bool has_key = !key || engine->options->blocks.by_call;
 
 	for (size_t i = 0; i < engine->nr_sources; i++) {
 		const struct fpl_source *event = engine->sources[i].event;
@@ -553,7 +553,8 @@ int engine_open(struct engine *engine, struct fpl_err *err)
 	raise_limits();
 	make_room_for_files(engine->epoll_fd);
 	if (!code && o->comm)
-		code = comm_filter_create(o->comm, &engine->comm_filter, err);
+		code = comm_filter_create(o->comm, engine_is_of_wakees(o), &engine->comm_filter,
+					  err);
 	if (!code)
 		code = targets_open(o, &engine->target, err);
 	if (!code)

@@ -9,11 +9,11 @@
 #include "base/log.h"
 #include "profile/books.h"
 #include "profile/engine_state.h"
-#include "profile/lock_waits.h"
 #include "profile/refusals.h"
 #include "profile/rss_rows.h"
 #include "profile/source_heap.h"
 #include "profile/usage.h"
+#include "profile/wait_links.h"
 
 /* Add the use of the maps that only userspace knows. */
 static void fill_maps(const struct engine *engine, const struct run_window *window,
@@ -50,7 +50,7 @@ static int take_stacks(const struct engine *engine, struct run_window *window,
 
 	if (engine->options->timeline_memory && stack_store_places(window->store, &places))
 		return -ENOMEM;
-	if (engine_is_locks(engine->options) && lock_waits_link(window->store))
+	if (engine_nr_links(engine->options) && wait_links_resolve(window->store))
 		return -ENOMEM;
 	if (stack_store_take(window->store, &profile->stacks, &profile->nr_stacks))
 		return -ENOMEM;
@@ -169,7 +169,10 @@ static void fill_books(const struct engine *engine, const struct run_window *win
 	struct source_sums sums = sources_sum(&due, counters->fired, entered);
 
 	profile->books.expected = sums.expected;
-	profile->books.counted = engine_is_joint(engine->options) ? 0 : sums.counted;
+	/* what links lead to is no sample */
+	profile->books.counted =
+		engine_is_joint(engine->options) || engine_nr_links(engine->options) ? 0
+										     : sums.counted;
 	profile->books.missed = sums.missed;
 	profile->books.bpf_runs = counted->bpf_runs ? counted->bpf_runs : counters->fired;
 	profile->deep = (struct profile_deep){
@@ -210,6 +213,9 @@ static int close_books(struct engine *engine, struct run_window *window, struct 
 	if (profile->heap.is_on)
 		weigh_heap(&engine->options->heap, profile);
 
+	if (engine_nr_links(engine->options) &&
+	    wait_links_take(profile, !engine_is_pairs(engine->options)))
+		return fpl_fail(err, -ENOMEM, "stacks: out of memory");
 	profile->books.filtered += intake->nr_filtered;
 	if (engine->comm_filter)
 		profile->books.filtered += comm_filter_apply(engine->comm_filter, profile);
@@ -219,8 +225,8 @@ static int close_books(struct engine *engine, struct run_window *window, struct 
 
 	int64_t gap = books_gap(&profile->books, profile_shown(profile));
 
-	if (engine_is_locks(engine->options))
-		code = lock_waits_take(&engine->kernel, profile);
+	if (engine->options->blocks.at_locks)
+		code = wait_links_take_locks(&engine->kernel, profile);
 	if (code)
 		return fpl_fail(err, code == -ENOMEM ? code : -EOPNOTSUPP, "locks: %s",
 				strerror(-code));
@@ -279,7 +285,8 @@ static void take_sources(const struct engine *engine, struct profile *profile)
 			profile->nr_cpus = (uint32_t)source->nr_sampled;
 	}
 	profile->is_wall = engine_is_wall(engine->options);
-	profile->is_locks = engine_is_locks(engine->options);
+	profile->is_locks = engine->options->blocks.at_locks;
+	profile->nr_links = engine_nr_links(engine->options);
 	if (profile->is_locks)
 		snprintf(list[0].name, sizeof(list[0].name), "locks");
 	if (profile->is_wall) {

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -95,6 +96,24 @@ static uint32_t filter_flags(const struct engine_options *options)
 	return flags;
 }
 
+/* Flags for waits, and for what they are told apart by. */
+static uint32_t wait_flags(const struct engine_options *options)
+{
+	uint32_t flags = 0;
+
+	if (options->blocks.all_at_end)
+		flags |= FPL_CONFIG_STACKS;
+	if (options->blocks.user_wakees)
+		flags |= FPL_CONFIG_USER_WAKEES;
+	if (engine_is_pairs(options))
+		flags |= FPL_CONFIG_PAIRS;
+	if (options->blocks.at_locks)
+		flags |= FPL_CONFIG_LOCKS;
+	if (options->blocks.by_call)
+		flags |= FPL_CONFIG_CALLS;
+	return flags;
+}
+
 /* While no program runs. */
 static void seed(struct fpless_bpf *skel)
 {
@@ -140,6 +159,7 @@ static void configure(struct fpless_bpf *skel, const struct engine_options *opti
 		.block_min_ns = options->blocks.min_ns,
 		.block_max_ns = options->blocks.max_ns,
 		.block_states = options->blocks.states,
+		.nr_links = engine_nr_links(options),
 	};
 
 	seed(skel);
@@ -161,12 +181,6 @@ static void configure(struct fpless_bpf *skel, const struct engine_options *opti
 	if (options->compare)
 		config.flags |= FPL_CONFIG_COMPARE;
 	config.flags |= engine_has_regions(options) ? FPL_CONFIG_REGIONS : 0;
-	if (options->blocks.all_at_end)
-		config.flags |= FPL_CONFIG_STACKS;
-	if (options->blocks.user_wakees)
-		config.flags |= FPL_CONFIG_USER_WAKEES;
-	if (engine_is_locks(options))
-		config.flags |= FPL_CONFIG_LOCKS;
 	if (options->nr_tids)
 		config.flags |= FPL_CONFIG_THREADS;
 	if (options->timeline_memory || (options->listener && options->listener->sample))
@@ -175,7 +189,7 @@ static void configure(struct fpless_bpf *skel, const struct engine_options *opti
 	config.uid = options->uid;
 	if (host->pid_ns == HOST_NS_OTHER)
 		config.pid_ns = host->pid_ns_inum;
-	config.flags |= filter_flags(options);
+	config.flags |= filter_flags(options) | wait_flags(options);
 	for (size_t i = 0; i < nr_sources; i++) {
 		if (sources[i].sampler != SAMPLER_WAKING)
 			continue;
@@ -202,7 +216,6 @@ static int size_filters(struct fpless_bpf *skel, const struct engine_options *op
 
 	code |= bpf_map__set_max_entries(skel->maps.threads, nr_threads);
 	code |= bpf_map__set_autocreate(skel->maps.threads, options->nr_tids > 0);
-	code |= bpf_map__set_autocreate(skel->maps.cgroups, options->cgroup);
 	code |= bpf_map__set_autocreate(skel->maps.comms, options->comm);
 	return code;
 }
@@ -222,7 +235,7 @@ static int size_maps(struct fpless_bpf *skel, const struct engine_options *optio
 		code |= bpf_map__reuse_fd(skel->maps.chunks, chunk_maker_fd(kernel->chunk_maker));
 	if (options->heap.max_live)
 		code |= bpf_map__set_max_entries(skel->maps.live, options->heap.max_live);
-	code |= bpf_map__set_autocreate(skel->maps.locks, engine_is_locks(options));
+	code |= bpf_map__set_autocreate(skel->maps.locks, options->blocks.at_locks);
 	code |= size_filters(skel, options);
 	code |= bpf_map__set_autocreate(skel->maps.leaving, skel->rodata->config.pid_ns != 0);
 	kernel->nr_objects = KERNEL_SIDE_NR_OBJECTS;
@@ -544,11 +557,11 @@ int kernel_side_thread(struct kernel_side *kernel, uint32_t tid, struct fpl_err 
 
 int kernel_side_cgroup(struct kernel_side *kernel, int fd, struct fpl_err *err)
 {
-	uint32_t zero = 0;
+	struct stat st;
 
-	if (bpf_map_update_elem(bpf_map__fd(kernel->skel->maps.cgroups), &zero, &fd, BPF_ANY))
-		return fpl_fail(err, cannot_run(-errno), "--cgroup: BPF map cgroups: %s",
-				strerror(errno));
+	if (fstat(fd, &st))
+		return fpl_fail(err, cannot_run(-errno), "--cgroup: %s", strerror(errno));
+	kernel->skel->bss->wanted_cgroup = st.st_ino; /* its id, since 5.5 */
 	return 0;
 }
 

@@ -175,7 +175,7 @@ FPL_MUST_CHECK int kernel_side_live(const struct kernel_side *kernel,
 /* Entries that `live` has room for. */
 /*
  * Call @fn for each lock that threads waited at, and fill in what was beyond the map. Errors: those
- * of bpf(2). With engine_is_locks() only, once no program runs.
+ * of bpf(2). With engine_blocks.at_locks only, once no program runs.
  */
 FPL_MUST_CHECK int kernel_side_locks(const struct kernel_side *kernel,
 				     void (*fn)(const struct fpl_lock_key *key,

@@ -53,7 +53,7 @@ static bool is_wanted(const struct listening *listening, const struct profile_st
 {
 	struct comm_filter *filter = listening->config.comm_filter;
 
-	return !filter || comm_filter_wants(filter, stack->comm);
+	return !filter || comm_filter_wants_stack(filter, stack);
 }
 
 void listening_sample(void *ctx, const struct profile_event *event)

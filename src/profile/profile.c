@@ -58,16 +58,24 @@ uint64_t profile_shown(const struct profile *profile)
 	return shown;
 }
 
-const struct profile_stack *profile_waker(const struct profile *profile,
-					  const struct profile_stack *stack)
+uint32_t *profile_stack_links(const struct profile_stack *stack)
 {
-	uint64_t number;
+	size_t nr = (size_t)stack->nr_user + stack->nr_kernel + stack->nr_fp;
 
-	if (!stack_is_lock(stack->flags, stack->nr_key))
-		return NULL;
-	number = stack->frames[(size_t)stack->nr_user + stack->nr_kernel + stack->nr_fp +
-			       FPL_LOCK_WAKER];
-	return number && number <= profile->nr_wakers ? &profile->wakers[number - 1] : NULL;
+	return stack->nr_key == FPL_KEY_MAX ? (uint32_t *)(stack->frames + nr + FPL_WAIT_LINKS)
+					    : NULL;
+}
+
+uint32_t profile_link(const struct profile *profile, const struct profile_stack *stack, size_t i)
+{
+	const uint32_t *links = i < profile->nr_links ? profile_stack_links(stack) : NULL;
+
+	return links ? links[i] : 0;
+}
+
+const struct profile_stack *profile_waker(const struct profile *profile, uint32_t link)
+{
+	return link && link <= profile->nr_wakers ? &profile->wakers[link - 1] : NULL;
 }
 
 void profile_move_events(struct profile *profile, const uint32_t *places)

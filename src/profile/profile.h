@@ -83,9 +83,8 @@ struct profile_stack {
 	uint8_t source; /* of several: sources[source] of the profile; else 0 */
 	uint16_t nr_user, nr_kernel;
 	uint16_t nr_fp; /* 0 unless both walks were asked for */
-	/* 0, 1 or FPL_KEY_MAX: the value of the field in profile.key; of a lock those of enum
-	 * fpl_lock_word, but FPL_LOCK_WAKER is 1 + the number of a stack among profile.wakers, 0:
-	 * nothing is known */
+	/* 0, 1 or FPL_KEY_MAX: the value of the field in profile.key; of a wait those of enum
+	 * fpl_wait_word, but its links are 1 + the number of a stack among profile.wakers */
 	uint8_t nr_key;
 	uint32_t elided;	  /* the most frames that FPL_FRAME_GAP among user stands for */
 	char comm[FPL_COMM_SIZE]; /* NUL-terminated */
@@ -287,8 +286,9 @@ struct profile {
 	bool is_wall;	 /* its one source is the time of threads, in all states */
 	/* Its one source are the waits at locks: the key of each stack is a lock. */
 	bool is_locks;
-	/* Owned [nr_wakers]: who ended them. They are no samples of their own, and weigh nothing.
-	 */
+	/* Number of stacks of wakers that the key of a sample may lead to; 0: keys have no links */
+	uint32_t nr_links;
+	/* Owned [nr_wakers]: those stacks. They are no samples of their own, and weigh nothing. */
 	struct profile_stack *wakers;
 	size_t nr_wakers;
 	struct profile_lock *locks; /* owned [nr_locks], ascending by pid and addr */
@@ -310,7 +310,8 @@ struct profile {
 	uint64_t away_ns;	   /* in which it was stopped, or had no CPU, for long at a time */
 };
 
-/* Is the key of @nr_key words a lock, where FPL_SAMPLE_* are @flags? No other wait has a key. */
+/* Is the key of @nr_key words that of a wait at a lock, where FPL_SAMPLE_* are @flags?
+ * FPL_WAIT_ADDR is 0 where it is not. */
 static inline bool stack_is_lock(uint8_t flags, uint16_t nr_key)
 {
 	return (flags & FPL_SAMPLE_BLOCKED) && nr_key == FPL_KEY_MAX;
@@ -328,10 +329,15 @@ bool profile_counts_events(const struct profile *profile);
 /* Sum of the counts of all stacks: what a writer that loses nothing has shown. */
 uint64_t profile_shown(const struct profile *profile);
 
-/* The stack of the one that ended the wait of @stack at a lock; NULL: it is not known, or the stack
- * is of none. */
-const struct profile_stack *profile_waker(const struct profile *profile,
-					  const struct profile_stack *stack);
+/* Find the links of @stack, [FPL_LINKS_MAX], in a profile with nr_links; NULL: it has no such key.
+ */
+uint32_t *profile_stack_links(const struct profile_stack *stack);
+
+/* Returns link @i of @stack, below FPL_LINKS_MAX; 0: it has no such link. */
+uint32_t profile_link(const struct profile *profile, const struct profile_stack *stack, size_t i);
+
+/* The stack of the waker that @link leads to; NULL: to none. */
+const struct profile_stack *profile_waker(const struct profile *profile, uint32_t link);
 
 #define PROFILE_NO_STACK UINT32_MAX
 

@@ -72,15 +72,15 @@ static size_t resolve(uint64_t *frames, size_t nr, const struct mapset *set)
 	return nr_raw;
 }
 
-/* The object that may have the lock at key[FPL_LOCK_ADDR]: an object's data follow its code, and no
+/* The object that may have the lock at key[FPL_WAIT_ADDR]: an object's data follow its code, and no
  * other object lies between them. Who names it knows how far its data go. */
 static void resolve_lock(uint64_t *key, const struct mapset *set)
 {
-	const struct fpl_mapping *map = mapset_find_below(set, key[FPL_LOCK_ADDR]);
+	const struct fpl_mapping *map = mapset_find_below(set, key[FPL_WAIT_ADDR]);
 
-	if (map && map->object && key[FPL_LOCK_ADDR] - map->bias <= FPL_FRAME_VADDR_MASK)
-		key[FPL_LOCK_PLACE] = (uint64_t)map->object << FPL_FRAME_OBJECT_SHIFT |
-				      (key[FPL_LOCK_ADDR] - map->bias);
+	if (map && map->object && key[FPL_WAIT_ADDR] - map->bias <= FPL_FRAME_VADDR_MASK)
+		key[FPL_WAIT_PLACE] = (uint64_t)map->object << FPL_FRAME_OBJECT_SHIFT |
+				      (key[FPL_WAIT_ADDR] - map->bias);
 }
 
 size_t record_resolve(struct fpl_sample *sample, const struct mapset *set)

@@ -245,7 +245,7 @@ static int add_entry(struct stack_store *store, uint64_t hash, const struct iden
 	if (part->nr_fp)
 		note_objects(store, rest + part->nr_kernel, part->nr_fp);
 	if (stack_is_lock(part->flags, part->nr_key))
-		note_objects(store, rest + part->nr_kernel + part->nr_fp + FPL_LOCK_PLACE, 1);
+		note_objects(store, rest + part->nr_kernel + part->nr_fp + FPL_WAIT_PLACE, 1);
 	store->entries[store->nr] = (struct entry){ .part = *part, .hash = hash, .frames = frames };
 	store->bytes += charge;
 	*ret = (uint32_t)store->nr++;

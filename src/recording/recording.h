@@ -86,12 +86,20 @@ static inline uint64_t frame_lookup_pc(uint64_t addr, bool exact)
 #define RECORDING_GAP "[frames left out]"
 
 /*
- * The name of the frame between a stack that waited at a lock and, leaf first, the stack of who
- * ended the wait; behind that the name of its thread, RECORDING_WAKER around it. They have no
- * address, no object and no origin.
+ * The name of the frame between a stack that waited and, leaf first, the stack of who ended the
+ * wait; behind that the name of its thread, RECORDING_WAKER around it, and its number where threads
+ * are told apart. Behind that may be another delimiter and the stack of who ended that thread's own
+ * last wait, and so on, or one of the words for what is not known of it. These frames have no
+ * address, no object and no origin. All frames of such a stack are among its user frames, those of
+ * the kernel, too.
  */
-#define RECORDING_DELIMITER "--"
-#define RECORDING_WAKER	    "[thread %s]"
+#define RECORDING_DELIMITER	 "--"
+#define RECORDING_WAKER		 "[thread %s]"
+#define RECORDING_WAKER_TID	 "[thread %s %u]"
+#define RECORDING_LINK_NONE	 "[no wait before]" /* it has run since before the run began */
+#define RECORDING_LINK_STRANGER	 "[not a target]"
+#define RECORDING_LINK_UNSAMPLED "[not sampled]"
+#define RECORDING_LINK_LOST	 "[lost]"
 
 #define RECORDING_TASK_READ (UINT64_C(1) << 63)
 

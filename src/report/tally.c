@@ -32,15 +32,20 @@ static void count_origins(const struct profile_stack *stack, uint64_t count, boo
 	tally->frames += count * (stack->nr_user - (stack->elided ? 1u : 0u));
 }
 
-/* @waker: its frames stand above those of the stack; NULL: none do. */
-static void count_frames(const struct profile_stack *stack, const struct profile_stack *waker,
+/* Those of its wakers stand above its own. */
+static void count_frames(const struct profile *profile, const struct profile_stack *stack,
 			 struct tally *tally)
 {
 	bool seen[FPL_ORIGIN_COUNT] = { false };
 
 	count_origins(stack, stack->count, seen, tally);
-	if (waker)
-		count_origins(waker, stack->count, seen, tally);
+	for (size_t i = 0; i < profile->nr_links; i++) {
+		const struct profile_stack *waker =
+			profile_waker(profile, profile_link(profile, stack, i));
+
+		if (waker)
+			count_origins(waker, stack->count, seen, tally);
+	}
 	if (!stack->elided)
 		return;
 	tally->elided_samples += stack->count;
@@ -62,7 +67,7 @@ void tally_count(const struct profile *profile, struct tally *ret)
 			continue;
 		if (stack->stop < FPL_STOP_COUNT)
 			ret->stops[stack->stop] += stack->count;
-		count_frames(stack, profile_waker(profile, stack), ret);
+		count_frames(profile, stack, ret);
 	}
 	ret->complete = ret->stops[FPL_STOP_OUTERMOST];
 	for (size_t i = 0; i < FPL_LOST_COUNT; i++)

@@ -278,22 +278,25 @@ for name in fpless-bcc-stackcount stackcount stackcount-bpfcc; do
 	fi
 done
 
-# bcc's offcputime: a verb, and a program under two names.
-expect 0 '' bcc-offcputime --help
-mv "$work/stdout" "$work/help"
-refused '-U and -K exclude each other' bcc-offcputime -U -K
-refused '-p, -t, -u and -k exclude each other' bcc-offcputime -p 1 -k
-refused '-M: below -m: no wait is both' bcc-offcputime -m 5 -M 4
-refused '-m 0: expected a number from 1 up' bcc-offcputime -m 0
-refused '--state 0: not supported' bcc-offcputime --state 0
-refused '--state S: expected a number' bcc-offcputime --state S
-refused '--state 2147483648: expected a number' bcc-offcputime --state 2147483648
-refused '--ebpf: not supported' bcc-offcputime --ebpf
-refused 'the duration is given twice' bcc-offcputime 1 2
-for name in offcputime offcputime-bpfcc; do
-	ln -s "$(realpath "$fpless")" "$work/$name"
-	"$work/$name" --help | tail -n +3 >"$work/stdout"
-	tail -n +3 "$work/help" | cmp - "$work/stdout" || failed=1
+# bcc's offcputime and offwaketime: verbs, and programs under two names.
+for tool in offcputime offwaketime; do
+	verb=bcc-$tool
+	expect 0 '' "$verb" --help
+	mv "$work/stdout" "$work/help"
+	refused '-U and -K exclude each other' "$verb" -U -K
+	refused '-p, -t, -u and -k exclude each other' "$verb" -p 1 -k
+	refused '-M: below -m: no wait is both' "$verb" -m 5 -M 4
+	refused '-m 0: expected a number from 1 up' "$verb" -m 0
+	refused '--state 0: not supported' "$verb" --state 0
+	refused '--state S: expected a number' "$verb" --state S
+	refused '--state 2147483648: expected a number' "$verb" --state 2147483648
+	refused '--ebpf: not supported' "$verb" --ebpf
+	refused 'the duration is given twice' "$verb" 1 2
+	for name in "$tool" "$tool-bpfcc"; do
+		ln -s "$(realpath "$fpless")" "$work/$name"
+		"$work/$name" --help | tail -n +3 >"$work/stdout"
+		tail -n +3 "$work/help" | cmp - "$work/stdout" || failed=1
+	done
 done
 
 # bcc's wakeuptime likewise.
@@ -359,7 +362,7 @@ refused 'only one of what top shows, -f' top --stats -
 refused '-a excludes' top -a -p 1
 # offcpu
 expect 0 '' offcpu --help
-for option in -m -M --min-block-time --max-block-time --state --exact -p -a -d; do
+for option in -m -M --min-block-time --max-block-time --state --exact --wakers -p -a -d; do
 	says "(^|[ ,])$option([ =,[]|\$)"
 done
 refused '-e: this verb samples waits: fpless profile takes it' offcpu -e cs
@@ -376,6 +379,11 @@ for state in '' s X S,X S, ,D; do
 done
 refused '-M: below -m: no wait is both' offcpu -m 20 -M 10
 refused '-M: below -m: no wait is both' offcpu -M 10 -m 20
+refused '--wakers: not with --timeline' offcpu --wakers --timeline -a
+refused '--wakers: not with --stream' offcpu --by waker --stream -a
+refused '--wakers: not with --window' offcpu --wakers --window 1 -o 'x-%t.jsonl' -a
+refused '--by syscall and --wakers exclude each other' offcpu --wakers --by syscall -a
+refused '--by x: expected comm' offcpu --by x -a
 
 # wall
 refused '-e: this verb samples the time of threads: fpless profile takes it' wall -e cs
@@ -385,12 +393,16 @@ refused '-F 0: expected' wall -F 0
 
 # wakeup
 expect 0 '' wakeup --help
-for option in -m -M --state --exact -p -t -a -d --by; do
+for option in -m -M --state --exact --chain --window -p -t -a -d --by; do
 	says "(^|[ ,])$option([ =,[]|\$)"
 done
 refused '-e: this verb samples wakeups: fpless profile takes it' wakeup -e cs
-refused '--comm: not of wakeups' wakeup --comm x -a
-refused '--cgroup: not of wakeups' wakeup --cgroup / -a
+for chain in '' x 0 1 5; do
+	refused "--chain $chain: expected a number from 2 to 4" wakeup --chain "$chain" -a
+done
+refused '--chain: not with --timeline' wakeup --chain 2 --timeline -a
+refused '--chain: not with --stream' wakeup --chain 2 --stream -a
+refused '--chain: not with --window' wakeup --chain 2 --window 1 -o 'x-%t.jsonl' -a
 refused '--state R: not of wakeups' wakeup --state S,R -a
 refused '--by x: expected comm' wakeup --by x -a
 refused '-M: below -m: no wait is both' wakeup -m 20 -M 10
@@ -405,8 +417,6 @@ if grep -q -- '--state' "$work/stdout"; then
 	failed=1
 fi
 refused '-e: this verb samples waits at locks: fpless profile takes it' locks -e cs
-refused '--comm: not of locks' locks --comm x -a
-refused '--cgroup: not of locks' locks --cgroup / -a
 refused '-K: not of locks' locks -K -a
 refused '--by x: expected comm' locks --by x -a
 refused '-M: below -m: no wait is both' locks -m 20 -M 10

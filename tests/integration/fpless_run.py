@@ -143,7 +143,8 @@ def book_faults(meta, stacks, books, stats, folded_sum):
     for key, kind in (("frames_by_origin", list), ("samples_by_origin", set)):
         origins = collections.Counter()
         for stack in stacks:
-            for origin in kind(frame["origin"] for frame in stack["user"]):
+            # below the stack of a waker there are kernel frames, too
+            for origin in kind(frame["origin"] for frame in stack["user"] if "module" not in frame):
                 origins[origin] += stack["count"]
         for origin, count in books[key].items():
             same(f"{key}.{origin}", count, origins[origin])

@@ -74,7 +74,7 @@ class Build(unittest.TestCase):
         self.assertEqual({owner for _, owner in files.values()}, {"root/root"})
         self.assertEqual(files["/usr/bin/fpless"][0], "-rwxr-xr-x")
         for path in ("/usr/bin/fpless-bcc-profile", "/usr/bin/fpless-bcc-stackcount", "/usr/lib/fpless/bcc/stackcount",
-                     "/usr/lib/fpless/bcc/wakeuptime", "/usr/lib/fpless/bcc/wakeuptime-bpfcc"):
+                     "/usr/lib/fpless/bcc/offwaketime", "/usr/lib/fpless/bcc/wakeuptime", "/usr/lib/fpless/bcc/wakeuptime-bpfcc"):
             self.assertEqual(files[path][0], "lrwxrwxrwx")
         self.assertEqual(files["/usr/lib/fpless/libfpless-heap.so"][0], "-rw-r--r--")
         for path in ("/usr/share/bash-completion/completions/fpless",

@@ -46,8 +46,12 @@ static const struct {
 	{ "both walks", 29 | FPL_CONFIG_REGIONS, FPL_UNWIND_AUTO, 32768, 1, 0 },
 	/* and both walks, in a container */
 	{ "filters and labels", 4092 | FPL_CONFIG_REGIONS, FPL_UNWIND_AUTO, 32768, 1, 1 },
-	{ "waits at locks", 12 | FPL_CONFIG_WAKERS | FPL_CONFIG_LOCKS, FPL_UNWIND_AUTO, 32768, 0,
-	  1 },
+	{ "waits at locks", 12 | FPL_CONFIG_WAKERS | FPL_CONFIG_PAIRS | FPL_CONFIG_LOCKS,
+	  FPL_UNWIND_AUTO, 32768, 0, 1 },
+	{ "waits and their wakers", 12 | FPL_CONFIG_WAKERS | FPL_CONFIG_PAIRS, FPL_UNWIND_AUTO,
+	  32768, 0, 0 },
+	{ "chains of wakers", 12 | FPL_CONFIG_WAKERS, FPL_UNWIND_AUTO, 32768, 0, 0 },
+	{ "system calls of waits", 12 | FPL_CONFIG_CALLS, FPL_UNWIND_AUTO, 32768, 0, 0 },
 	{ "all processes, user and kernel", 13, FPL_UNWIND_AUTO, 32768, 0, 0 },
 	{ "targets only", 12, FPL_UNWIND_AUTO, 32768, 0, 0 },
 	{ "user only", 4, FPL_UNWIND_AUTO, 32768, 0, 0 },
@@ -106,6 +110,7 @@ static struct fpless_bpf *open_with(uint32_t flags, uint32_t unwind, uint32_t sn
 		.nr_stack_groups = 8192,
 		.pid_ns = pid_ns,
 		.nr_slots = 3, /* uprobes claim theirs */
+		.nr_links = flags & FPL_CONFIG_WAKERS ? FPL_LINKS_MAX : 0,
 	};
 	return skel;
 }
@@ -147,7 +152,7 @@ static void programs_load_in_every_configuration(void **state)
 
 		assert_non_null(skel);
 		assert_int_equal(skel->rodata->shared_version, FPL_SHARED_VERSION);
-		if (configs[i].flags & FPL_CONFIG_LOCKS)
+		if (configs[i].flags & FPL_CONFIG_PAIRS)
 			load_only(skel->obj, waits_only);
 		if (fpless_bpf__load(skel))
 			fail_msg("%s: refused: %s", configs[i].what, reason);

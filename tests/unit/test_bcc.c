@@ -209,6 +209,109 @@ static void wakeups_name_both_threads(void **state)
 		assert_written(&recording, &cases[i].options, cases[i].text);
 }
 
+/* A frame that has a name and nothing else. */
+static uint32_t add_word(struct recording *recording, const char *word)
+{
+	return bcc_stacks_frame(recording, word, RECORDING_NO_ADDRESS, RECORDING_USER);
+}
+
+static uint32_t add_code(struct recording *recording, const char *name, const char *path,
+			 enum recording_kind kind)
+{
+	struct recording_object object = { 0 };
+	struct recording_frame frame;
+	uint32_t ret = bcc_stacks_frame(recording, name, 0x10, kind);
+
+	frame = recording->frames[ret];
+	assert_int_equal(recording_add_text(recording, path, &object.path), 0);
+	assert_int_equal(recording_add_object(recording, &object, &frame.object), 0);
+	assert_int_equal(
+		recording_add_frame(recording, &frame, &recording->lines[frame.first_line], &ret),
+		0);
+	return ret;
+}
+
+static void add_pair(struct recording *recording, uint32_t tid, uint64_t ns, const uint32_t *frames,
+		     uint16_t nr_user, uint16_t nr_kernel)
+{
+	struct recording_stack stack = {
+		.count = 1,
+		.weight = ns,
+		.nr_user = nr_user,
+		.nr_kernel = nr_kernel,
+		.has = RECORDING_HAS_COMM | RECORDING_HAS_PID | RECORDING_HAS_TID,
+		.pid = 7,
+		.tid = tid,
+	};
+
+	assert_int_equal(recording_add_text(recording, "cat", &stack.comm), 0);
+	assert_int_equal(recording_add_stack(recording, &stack, frames, NULL), 0);
+}
+
+/* Three waits: ended by a thread, ended by an interrupt, not ended. */
+static void fill_pairs(struct recording *recording)
+{
+	assert_int_equal(recording_init(recording), 0);
+	assert_int_equal(recording_add_text(recording, "blocked", &recording->weight_type), 0);
+	assert_int_equal(recording_add_text(recording, "nanoseconds", &recording->weight_unit), 0);
+
+	const uint32_t delimiter = add_word(recording, RECORDING_DELIMITER);
+	const uint32_t thread = add_word(recording, "[thread a;b c 42]");
+	const uint32_t irq = add_word(recording, "[irq]");
+	const uint32_t root = add_code(recording, "main", "/bin/x", RECORDING_USER);
+	const uint32_t leaf = add_code(recording, "read", "/bin/x", RECORDING_USER);
+	const uint32_t other = add_code(recording, "write", "/bin/x", RECORDING_USER);
+	const uint32_t entry = add_code(recording, "entry", "[kernel.kallsyms]", RECORDING_KERNEL);
+	const uint32_t wake = add_code(recording, "wake", "[kernel.kallsyms]", RECORDING_KERNEL);
+	const uint32_t sleep = add_code(recording, "sleep", "[kernel.kallsyms]", RECORDING_KERNEL);
+
+	add_pair(recording, 8, 3000,
+		 (uint32_t[]){ thread, root, other, entry, wake, delimiter, sleep, entry, leaf,
+			       root },
+		 10, 0);
+	add_pair(recording, 8, 2000, (uint32_t[]){ irq, delimiter, sleep, entry, leaf, root }, 6,
+		 0);
+	add_pair(recording, 9, 1000, (uint32_t[]){ leaf, root, sleep, entry }, 2, 2);
+}
+
+static void waits_name_who_ended_them(void **state)
+{
+	static const struct {
+		struct bcc_output options;
+		const char *text;
+	} cases[] = {
+		{ { .tool = BCC_OFFWAKETIME, .folded = true },
+		  "cat;main;read;entry;sleep;--;[none] 1\n"
+		  "cat;main;read;entry;sleep;--;[irq] 2\n"
+		  "cat;main;read;entry;sleep;--;wake;entry;write;main;a\\x3bb c 3\n" },
+		{ { .tool = BCC_OFFWAKETIME, .folded = true, .delimited = true },
+		  "cat;main;read;-;entry;sleep;--;[none] 1\n"
+		  "cat;main;read;-;entry;sleep;--;[irq] 2\n"
+		  "cat;main;read;-;entry;sleep;--;wake;entry;-;write;main;a\\x3bb c 3\n" },
+		{ { .tool = BCC_OFFWAKETIME, .delimited = true },
+		  "\n"
+		  "    waker:           [none] 0\n"
+		  "    --               --\n"
+		  "    sleep\n    entry\n    -\n    read\n    main\n"
+		  "    target:          cat 9\n        1\n\n"
+		  "    waker:           [irq] 0\n"
+		  "    --               --\n"
+		  "    sleep\n    entry\n    -\n    read\n    main\n"
+		  "    target:          cat 8\n        2\n\n"
+		  "    waker:           a\\x3bb c 42\n"
+		  "    main\n    write\n    -\n    entry\n    wake\n"
+		  "    --               --\n"
+		  "    sleep\n    entry\n    -\n    read\n    main\n"
+		  "    target:          cat 8\n        3\n\n" },
+	};
+	CLEANUP(recording_fini) struct recording recording = { 0 };
+
+	(void)state;
+	fill_pairs(&recording);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		assert_written(&recording, &cases[i].options, cases[i].text);
+}
+
 static void head_names_the_sampled_targets(void **state)
 {
 	static const pid_t pids[] = { 1, 22 };
@@ -245,6 +348,12 @@ static void head_names_the_sampled_targets(void **state)
 		{ { .tool = BCC_WAKEUPTIME, .cpu = -1, .kernel_only = true, .seconds = 2 },
 		  "Tracing blocked time (us) by kernel stack for 2 secs.\n" },
 		{ { .tool = BCC_WAKEUPTIME, .cpu = -1, .folded = true }, "" },
+		{ { .tool = BCC_OFFWAKETIME, .cpu = -1, .seconds = 2 },
+		  "Tracing blocked time (us) by user + kernel off-CPU and waker stack for 2 "
+		  "secs.\n" },
+		{ { .tool = BCC_OFFWAKETIME, .cpu = -1, .user_only = true },
+		  "Tracing blocked time (us) by user off-CPU and waker stack... Hit Ctrl-C to "
+		  "end.\n" },
 	};
 
 	(void)state;
@@ -266,6 +375,7 @@ int main(void)
 		cmocka_unit_test(stacks_are_printed_as_bcc_prints_them),
 		cmocka_unit_test(waits_are_microseconds_by_thread),
 		cmocka_unit_test(wakeups_name_both_threads),
+		cmocka_unit_test(waits_name_who_ended_them),
 		cmocka_unit_test(head_names_the_sampled_targets),
 	};
 

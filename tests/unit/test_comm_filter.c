@@ -14,7 +14,7 @@ static struct comm_filter *filter_of(const char *regex)
 	struct comm_filter *filter = NULL;
 	struct fpl_err err;
 
-	if (comm_filter_create(regex, &filter, &err))
+	if (comm_filter_create(regex, false, &filter, &err))
 		fail_msg("%s", err.msg);
 	return filter;
 }
@@ -26,7 +26,7 @@ static bool wants(struct comm_filter *filter, const char *name, char rest)
 
 	memset(comm, rest, sizeof(comm));
 	memcpy(comm, name, strlen(name) + (strlen(name) < sizeof(comm)));
-	return comm_filter_wants(filter, comm);
+	return comm_filter_wants(filter, comm, 0, NULL, 0);
 }
 
 static void names_match_as_grep_does(void **state)
@@ -70,7 +70,7 @@ static void nonsense_is_refused_by_its_name(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		if (comm_filter_create(cases[i], &filter, &err) != -EINVAL ||
+		if (comm_filter_create(cases[i], false, &filter, &err) != -EINVAL ||
 		    !strstr(err.msg, cases[i]))
 			fail_msg("/%s/ is taken", cases[i]);
 	}
@@ -143,6 +143,23 @@ static void unwanted_stacks_leave_the_profile_with_their_samples(void **state)
 	comm_filter_destroy(filter);
 }
 
+static void who_waited_is_in_the_key(void **state)
+{
+	struct comm_filter *filter = NULL;
+	uint64_t key[FPL_KEY_MAX] = { 0 };
+	struct fpl_err err;
+
+	(void)state;
+	assert_int_equal(comm_filter_create("^wakee$", true, &filter, &err), 0);
+	memcpy(key, "wakee", 6);
+	assert_true(comm_filter_wants(filter, "waker", 0, key, FPL_KEY_MAX));
+	memcpy(key, "other", 6);
+	assert_false(comm_filter_wants(filter, "wakee", 0, key, FPL_KEY_MAX));
+	/* a stack that others lead to is kept, whoever has it */
+	assert_true(comm_filter_wants(filter, "waker", FPL_SAMPLE_WAKER, NULL, 0));
+	comm_filter_destroy(filter);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -150,6 +167,7 @@ int main(void)
 		cmocka_unit_test(nonsense_is_refused_by_its_name),
 		cmocka_unit_test(verdicts_are_told_once_and_with_nothing_behind_the_name),
 		cmocka_unit_test(unwanted_stacks_leave_the_profile_with_their_samples),
+		cmocka_unit_test(who_waited_is_in_the_key),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

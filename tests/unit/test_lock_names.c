@@ -44,9 +44,9 @@ static void add_stack(struct scene *scene, size_t idx, uint32_t pid, uint64_t ad
 {
 	uint64_t *key = scene->keys[idx];
 
-	key[FPL_LOCK_ADDR] = addr;
-	key[FPL_LOCK_PLACE] = place;
-	key[FPL_LOCK_MEMORY] = memory;
+	key[FPL_WAIT_ADDR] = addr;
+	key[FPL_WAIT_PLACE] = place;
+	key[FPL_WAIT_MEMORY] = memory;
 	scene->stacks[idx] = (struct profile_stack){
 		.pid = pid,
 		.flags = FPL_SAMPLE_BLOCKED,

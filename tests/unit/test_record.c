@@ -146,13 +146,13 @@ static void a_lock_is_placed_in_the_object_below_it(void **state)
 					 .nr_kernel = 1,
 					 .nr_key = cases[i].nr_key,
 					 .flags = cases[i].flags },
-			     .key = { [FPL_LOCK_ADDR] = cases[i].addr, [FPL_LOCK_WAKER] = 7 } };
+			     .key = { [FPL_WAIT_ADDR] = cases[i].addr, [FPL_WAIT_LINKS] = 7 } };
 
 		record_resolve(&record.sample, set);
-		if (record.key[FPL_LOCK_PLACE] != cases[i].place ||
-		    record.key[FPL_LOCK_ADDR] != cases[i].addr || record.key[FPL_LOCK_WAKER] != 7)
+		if (record.key[FPL_WAIT_PLACE] != cases[i].place ||
+		    record.key[FPL_WAIT_ADDR] != cases[i].addr || record.key[FPL_WAIT_LINKS] != 7)
 			fail_msg("%s: 0x%llx", cases[i].what,
-				 (unsigned long long)record.key[FPL_LOCK_PLACE]);
+				 (unsigned long long)record.key[FPL_WAIT_PLACE]);
 	}
 	mapset_put(set);
 }

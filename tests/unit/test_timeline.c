@@ -146,7 +146,7 @@ static void events_of_names_that_are_not_wanted_go(void **state)
 	struct fpl_sample sample;
 
 	(void)state;
-	assert_int_equal(comm_filter_create("^perl$", &filter, NULL), 0);
+	assert_int_equal(comm_filter_create("^perl$", false, &filter, NULL), 0);
 	assert_int_equal(stack_store_create(1 << 20, &store), 0);
 	timeline_init(&timeline, store, 1 << 20, NULL, NULL);
 	for (uint32_t id = 1; id <= 4; id++) {

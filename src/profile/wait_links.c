@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "profile/wait_links.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/vector.h"
+#include "profile/kernel_side.h"
+#include "profile/profile.h"
+#include "profile/stack_store.h"
+
+int wait_links_resolve(struct stack_store *store)
+{
+	AUTO_FREE uint32_t *places = NULL;
+
+	if (stack_store_places(store, &places))
+		return -ENOMEM;
+	for (uint32_t i = 0; i < stack_store_nr(store); i++) {
+		struct profile_stack stack;
+		uint32_t *links, waker;
+
+		stack_store_look(store, i, &stack);
+		links = profile_stack_links(&stack);
+		for (size_t j = 0; links && j < FPL_LINKS_MAX; j++) {
+			if (!fpl_link_is_stack(links[j]))
+				continue;
+			waker = stack_store_find(store, links[j]);
+			links[j] = waker == STACK_STORE_NONE || places[waker] >= FPL_LINK_END - 1
+					   ? FPL_LINK_LOST
+					   : 1 + places[waker];
+		}
+	}
+	return 0;
+}
+
+/* From places among all stacks to places among the wakers. @numbers [nr]: 1 + that of each; 0: it
+ * is no waker. */
+static void renumber(uint32_t links[static FPL_LINKS_MAX], const uint32_t *numbers, size_t nr)
+{
+	for (size_t i = 0; i < FPL_LINKS_MAX; i++) {
+		if (!fpl_link_is_stack(links[i]))
+			continue;
+		links[i] = links[i] <= nr ? numbers[links[i] - 1] : 0;
+		if (!links[i])
+			links[i] = FPL_LINK_LOST;
+	}
+}
+
+/* Move the wakers to a list of their own. */
+static void part(struct profile *profile, const uint32_t *numbers)
+{
+	size_t nr = profile->nr_stacks;
+
+	profile->nr_stacks = 0;
+	for (size_t i = 0; i < nr; i++) {
+		struct profile_stack stack = profile->stacks[i];
+		uint32_t *links = profile_stack_links(&stack);
+
+		if (numbers[i]) {
+			profile->wakers[profile->nr_wakers++] = stack;
+			profile->books.fired -= stack.count;
+			continue;
+		}
+		if (links)
+			renumber(links, numbers, nr);
+		profile->stacks[profile->nr_stacks++] = stack;
+	}
+}
+
+/* Give @stack, which has a key alone, the stack of its first link. */
+static int join(const struct profile *profile, struct profile_stack *stack)
+{
+	uint32_t *links = profile_stack_links(stack);
+	const struct profile_stack *waker = links ? profile_waker(profile, links[0]) : NULL;
+	size_t nr = waker ? (size_t)waker->nr_user + waker->nr_kernel : 0;
+	uint64_t *frames;
+
+	if (!links || stack->nr_user || stack->nr_kernel)
+		return 0;
+	memmove(links, links + 1, (FPL_LINKS_MAX - 1) * sizeof(*links));
+	links[FPL_LINKS_MAX - 1] = 0;
+	if (!nr)
+		return 0;
+	frames = calloc(nr + stack->nr_key, sizeof(*frames));
+	if (!frames)
+		return -ENOMEM;
+	memcpy(frames, waker->frames, nr * sizeof(*frames));
+	memcpy(frames + nr, stack->frames, stack->nr_key * sizeof(*frames));
+	free(stack->frames);
+	stack->frames = frames;
+	stack->nr_user = waker->nr_user;
+	stack->nr_kernel = waker->nr_kernel;
+	stack->stop = waker->stop;
+	stack->elided = waker->elided;
+	stack->gen = waker->gen;
+	stack->first_ns = waker->first_ns;
+	return 0;
+}
+
+int wait_links_take(struct profile *profile, bool are_chains)
+{
+	AUTO_FREE uint32_t *numbers = calloc(profile->nr_stacks + 1, sizeof(*numbers));
+	uint32_t nr_wakers = 0;
+	int code = 0;
+
+	for (size_t i = 0; numbers && i < profile->nr_stacks; i++)
+		if (profile->stacks[i].flags & FPL_SAMPLE_WAKER)
+			numbers[i] = ++nr_wakers;
+	profile->wakers = calloc(nr_wakers + 1, sizeof(*profile->wakers));
+	if (!numbers || !profile->wakers)
+		return -ENOMEM;
+	part(profile, numbers);
+	for (size_t i = 0; !code && are_chains && i < profile->nr_stacks; i++)
+		code = join(profile, &profile->stacks[i]);
+	profile->nr_links -= are_chains;
+	return code;
+}
+
+struct lock_list {
+	VECTOR(struct profile_lock);
+	int error;
+};
+
+static void add_lock(const struct fpl_lock_key *key, const struct fpl_lock *lock, void *ctx)
+{
+	struct lock_list *locks = ctx;
+	const struct profile_lock entry = {
+		.pid = key->tgid, .addr = key->addr, .ns = lock->ns, .nr = lock->nr
+	};
+
+	if (!locks->error)
+		locks->error = vector_push(locks, entry);
+}
+
+static int compare_locks(const void *left, const void *right)
+{
+	const struct profile_lock *a = left, *b = right;
+
+	if (a->pid != b->pid)
+		return a->pid < b->pid ? -1 : 1;
+	return (a->addr > b->addr) - (a->addr < b->addr);
+}
+
+int wait_links_take_locks(const struct kernel_side *kernel, struct profile *profile)
+{
+	struct lock_list locks = { .list = NULL };
+	int code = kernel_side_locks(kernel, add_lock, &locks, &profile->locks_beyond);
+
+	if (!code)
+		code = locks.error;
+	if (code) {
+		vector_fini(&locks);
+		return code;
+	}
+	if (locks.nr)
+		qsort(locks.list, locks.nr, sizeof(*locks.list), compare_locks);
+	profile->locks = locks.list;
+	profile->nr_locks = locks.nr;
+	return 0;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Samples of waits lead to the stacks of those that ended them, by links in their keys
+ * (bpf/shared_locks.h). Those stacks are no samples of their own.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/err.h"
+
+struct kernel_side;
+struct profile;
+struct stack_store;
+
+/*
+ * The ids in the links of @store become 1 + the place of a stack in what stack_store_take() hands
+ * over, or FPL_LINK_LOST. All is counted, and the store takes nothing in from here on. Errors:
+ * -ENOMEM.
+ */
+FPL_MUST_CHECK int wait_links_resolve(struct stack_store *store);
+
+/*
+ * Part what the store has handed over into the stacks of @profile and its wakers, which its books
+ * have no more. @are_chains: a sample has no stack of its own, but that of its first link, which
+ * moves there; profile.nr_links is one less then. Errors: -ENOMEM.
+ */
+FPL_MUST_CHECK int wait_links_take(struct profile *profile, bool are_chains);
+
+/* Fill in the sums of the locks. Errors: -ENOMEM, and those of kernel_side_locks(). */
+FPL_MUST_CHECK int wait_links_take_locks(const struct kernel_side *kernel, struct profile *profile);
