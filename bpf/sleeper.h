@@ -128,6 +128,51 @@ static __always_inline int sleeper_regs(struct task_struct *task, struct fpl_scr
 	return s->sample.stop == FPL_STOP_NO_TABLE;
 }
 
+/* Priorities below belong to the classes real time and deadline, include/linux/sched/prio.h. */
+#define PRIO_FAIR_LEAST 100
+/* The scheduler's clock stands still between two ticks: a time that it has not reached yet by less
+ * than this is now. */
+#define CLOCK_TICK_MAX_NS 20000000ull
+
+/*
+ * How long the thread, which is not on a CPU, has been asleep, or has waited for a CPU if it may
+ * run. 0: not known. By the scheduler's clock, whose time now is that of this CPU's last tick: the
+ * thread left its CPU as long after it had come there as it then ran.
+ */
+static __noinline __u64 off_cpu_ns(struct task_struct *task)
+{
+	__u64 now_ns, since_ns;
+
+	if (!bpf_core_field_exists(task->sched_info) ||
+	    !bpf_core_field_exists(task->se.prev_sum_exec_runtime))
+		return 0;
+	now_ns = BPF_CORE_READ((struct task_struct *)bpf_get_current_task_btf(), se.cfs_rq, rq,
+			       clock);
+	if (!BPF_CORE_READ(task, __state)) {
+		since_ns = BPF_CORE_READ(task, sched_info.last_queued);
+	} else {
+		since_ns = BPF_CORE_READ(task, sched_info.last_arrival);
+		if (!since_ns || BPF_CORE_READ(task, prio) < PRIO_FAIR_LEAST)
+			return 0;
+		since_ns += BPF_CORE_READ(task, se.sum_exec_runtime) -
+			    BPF_CORE_READ(task, se.prev_sum_exec_runtime);
+	}
+	if (!since_ns || !now_ns || since_ns > now_ns + CLOCK_TICK_MAX_NS)
+		return 0;
+	return now_ns > since_ns ? now_ns - since_ns : 1;
+}
+
+/* Append the kernel's state of the thread as the sample's key. Returns the number of its words. */
+static __noinline __u32 state_key(struct task_struct *task, struct fpl_scratch *s)
+{
+	__u64 *key = key_words(s);
+
+	if (!key)
+		return 0;
+	key[0] = BPF_CORE_READ(task, __state);
+	return 1;
+}
+
 /*
  * Sample the wait that the thread is in. @flags: FPL_SAMPLE_* of its state. Returns 0; or non-zero:
  * it has run meanwhile, so what was read is not the stack of its wait, and no sample is taken.
@@ -159,11 +204,17 @@ static __noinline long sleeper_sample(struct task_struct *task, __u64 weight, __
 		s->given.waker = 0;
 		s->sample.nr_key = (__u16)lock_key(task, s);
 	}
+	if (config.flags & FPL_CONFIG_STACKS) {
+		s->sample.weight = off_cpu_ns(task);
+		s->sample.nr_key = (__u16)state_key(task, s);
+	}
 	sent = switches != -1ull && sleeper_regs(task, s) && !sleeper_send(task, s, switches);
 	if (!sent && (switches == -1ull || switches_of(task) != switches)) {
 		if (!(config.flags & FPL_CONFIG_STACKS))
 			return -1;
-		s->sample.nr_kernel = 0; /* each thread is shown, if without a stack */
+		/* each thread is shown, if without a stack */
+		s->sample.nr_kernel = 0;
+		s->sample.nr_key = (__u16)state_key(task, s);
 	}
 	count->fired++;
 	count->entered += flags != 0;

@@ -77,7 +77,9 @@ struct thread_struct {
 	__u64 fsbase;
 } KERNEL_TYPE;
 
-struct rq;
+struct rq {
+	__u64 clock; /* ns: the scheduler's, as of the last tick or switch of the CPU */
+} KERNEL_TYPE;
 
 struct cfs_rq {
 	union {
@@ -90,11 +92,20 @@ struct sched_entity {
 	union {
 		struct cfs_rq *cfs_rq;
 	};
+	__u64 sum_exec_runtime;	     /* ns of CPU time */
+	__u64 prev_sum_exec_runtime; /* when it was last given a CPU */
+} KERNEL_TYPE;
+
+struct sched_info {
+	__u64 last_arrival; /* when it was last given a CPU, by rq.clock; 0: never */
+	__u64 last_queued;  /* since when it waits for one; 0: it does not */
 } KERNEL_TYPE;
 
 struct task_struct {
 	struct thread_struct thread;
 	struct sched_entity se;
+	struct sched_info sched_info;
+	int prio; /* below 100: of a class that keeps no prev_sum_exec_runtime */
 	unsigned int __state;
 	unsigned int flags;
 	int exit_state; /* 0: it has not ended */

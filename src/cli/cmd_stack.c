@@ -119,7 +119,7 @@ const struct argp stack_argp = {
 	.options = options_list,
 	.parser = parse_option,
 	.args_doc = "[PID... | CORE]",
-	.doc = "Print the stack of each thread as it is now, user and kernel, without stopping it; or that of each thread in a core file. Threads of a process with equal stacks are printed once.\v"
+	.doc = "Print the stack of each thread as it is now, user and kernel, without stopping it; or that of each thread in a core file. Threads of a process with equal stacks and states are printed once, with how long they have been in that state.\v"
 	       "A thread that is on a CPU at that moment has no stack here: fpless profile shows where such threads are.\n\n"
 	       "Exit status: 0 ok, 1 usage, 2 cannot run here, 3 target gone, or all of its threads were running, 6 output could not be written.",
 };
@@ -153,6 +153,7 @@ int cmd_stack(int argc, char **argv)
 	options->duration_ms = 1;
 	options->output.quiet = true;
 	options->output.own_stdout = argv[0];
+	options->output.by = PROFILE_BY_TID; /* each thread has a time of its own */
 	if (argp_parse(&stack_argp, argc, argv, ARGP_IN_ORDER, NULL, &input))
 		return CLI_EXIT_USAGE;
 	if (input.core)

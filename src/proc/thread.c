@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/io.h"
 
@@ -80,6 +81,36 @@ char thread_state_in(const char *status)
 	const char *line = strstr(status, "\nState:\t");
 
 	return line ? line[strlen("\nState:\t")] : '\0';
+}
+
+/* Bits of task_struct.__state, include/linux/sched.h: the same since 6.1. */
+#define UNINTERRUPTIBLE 0x2u
+#define NOLOAD		0x400u
+#define RTLOCK_WAIT	0x1000u
+#define FROZEN		0x8000u
+
+const char *thread_state_text(uint64_t state)
+{
+	static const struct {
+		unsigned bit;
+		const char *text;
+	} states[] = { /* the kernel's order: the highest bit tells */
+		       { 0x40, "P (parked)" },
+		       { 0x20, "Z (zombie)" },
+		       { 0x10, "X (dead)" },
+		       { 0x8, "t (tracing stop)" },
+		       { 0x4, "T (stopped)" },
+		       { UNINTERRUPTIBLE | RTLOCK_WAIT | FROZEN, "D (disk sleep)" },
+		       { 0x1, "S (sleeping)" }
+	};
+
+	if ((state & (UNINTERRUPTIBLE | NOLOAD)) == (UNINTERRUPTIBLE | NOLOAD))
+		return "I (idle)";
+	for (size_t i = 0; i < ARRAY_SIZE(states); i++) {
+		if (state & states[i].bit)
+			return states[i].text;
+	}
+	return "R (runnable)";
 }
 
 char thread_state(pid_t pid, pid_t tid)

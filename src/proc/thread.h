@@ -23,6 +23,10 @@ int64_t thread_number_in(FILE *status, const char *key); /* the same of an open 
 char thread_state(pid_t pid, pid_t tid);
 char thread_state_in(const char *status); /* the same of the text of its status */
 
+/* The kernel's task_struct.__state @state of a thread without a CPU that has not ended, as
+ * /proc/PID/status shows it: "S (sleeping)"; "R (runnable)" waits for one. */
+const char *thread_state_text(uint64_t state);
+
 /*
  * The same for the first thread of process @pid. *ret_has_memory: false for a kernel thread and for
  * a process that has ended; true if unknown.

@@ -5,16 +5,23 @@
 import collections
 import os
 import re
+import signal
 import subprocess
+import sys
 import time
 import unittest
 
 from fpless_run import TIMEOUT_S
-from root_case import FPLESS, RootCase, die_with_the_tests, main
+from root_case import FPLESS, RootCase, die_with_the_tests, fixture, main
+from waiting import wait_for
 
+HEAD = re.compile(r"^(?P<comm>.*) \(pid (?P<pid>\d+)\)(?:: (?P<nr>\d+) threads|, thread (?P<tid>\d+)), (?P<state>[A-Za-z]) \(.*?\)"
+                  r"(?: for (?:(?P<least>[\d.]+ \w+) to )?(?P<most>[\d.]+ \w+))?$")
+UNITS_S = {"ms": 0.001, "s": 1, "min": 60, "h": 3600, "days": 86400}
 FRAME = re.compile(r"^ +\d+ 0x([0-9a-f]{16}) .*?(?: \[(\d+) times\])?$", re.MULTILINE)
 EU_FRAME = re.compile(r"^#\d+ +0x([0-9a-f]+)", re.MULTILINE)
 THREADS = 40
+VFORK = fixture("waits")
 
 PROGRAMS = {
     "python3": ["python3", "-c", "import time\ntime.sleep(1000)"],
@@ -82,12 +89,17 @@ class Stack(RootCase):
             time.sleep(0.1)
         self.fail(f"{name} does not come to rest: {before}")
 
+    def heads(self, text):
+        found = [HEAD.match(block.split("\n", 1)[0]) for block in text.strip().split("\n\n")]
+        self.assertNotIn(None, found, text)
+        return found
+
     def blocks(self, text):
         """[(threads, pages of the pcs of the user frames)]"""
         found = []
-        for block in text.strip().split("\n\n"):
-            head, user = block.split("\n", 1)[0], block.partition("  Userspace:\n")[2]
-            found.append((int(re.search(r": (\d+) threads?$", head)[1]),
+        for head, block in zip(self.heads(text), text.strip().split("\n\n")):
+            user = block.partition("  Userspace:\n")[2]
+            found.append((int(head["nr"] or 1),
                           tuple(int(pc, 16) & 0xFFF for pc, times in FRAME.findall(user)
                                 for _ in range(int(times or 1)))))
         return found
@@ -114,7 +126,50 @@ class Stack(RootCase):
         pids = [self.begin("perl"), self.begin("pipe")]
         text = self.stack("-a").stdout
         for pid in pids:
-            self.assertEqual(text.count(f"(pid {pid}): 1 thread\n"), 1)
+            self.assertEqual(text.count(f"(pid {pid}), thread {pid}, S (sleeping) for "), 1)
+
+    def sleeps(self, pid):
+        """{state: s that a thread has been in it, at most; 0: not told}."""
+        found = {}
+        for head in self.heads(self.stack(pid).stdout):
+            number, unit = (head["most"] or "0 s").split()
+            found[head["state"]] = max(found.get(head["state"], 0), float(number) * UNITS_S[unit])
+        return found
+
+    def test_the_state_and_for_how_long(self):
+        """No thread slept before it began; each sleeps from the first look to the second."""
+        begun = time.monotonic()
+        pid = self.begin("threads")
+        looked, sleeps = time.monotonic(), self.sleeps(pid)
+        self.assertEqual(set(sleeps), {"S"})
+        self.assertGreater(sleeps["S"], 0)
+        self.assertLess(sleeps["S"], 1.1 * (time.monotonic() - begun) + 0.1)
+        wait_for("a second", lambda: time.monotonic() > looked + 1)
+        least = time.monotonic() - looked
+        again = self.sleeps(pid)["S"]
+        self.assertGreater(again, 0.9 * least - 0.1)
+        os.kill(pid, signal.SIGSTOP)
+        wait_for("stopped threads", lambda: {state(pid, tid) for tid in os.listdir(f"/proc/{pid}/task")} == {"T"})
+        self.assertEqual(set(self.sleeps(pid)), {"T"})
+
+    def test_time_on_the_cpu_before_is_no_sleep(self):
+        process = subprocess.Popen([sys.executable, "-c", "import time\nwhile time.process_time() < 1: pass\n"
+                                    "print(time.monotonic(), flush=True)\ntime.sleep(1000)"], stdout=subprocess.PIPE, text=True,
+                                   preexec_fn=die_with_the_tests)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        self.addCleanup(process.stdout.close)
+        begun = float(process.stdout.readline())
+        wait_for("a sleeping thread", lambda: state(process.pid, process.pid) == "S")
+        sleeps = self.sleeps(process.pid)
+        self.assertEqual(set(sleeps), {"S"})
+        self.assertLess(sleeps["S"], 1.1 * (time.monotonic() - begun) + 0.1)
+
+    def test_a_parent_of_vfork_is_in_another_state(self):
+        process = subprocess.Popen([VFORK, "60000", "wait_vfork"], stdout=subprocess.DEVNULL, preexec_fn=die_with_the_tests)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        wait_for("one in state D", lambda: "D" in self.sleeps(process.pid))
 
     def test_nothing_is_stopped_or_traced(self):
         """The process counts its signals and the stops of its child by itself: none come."""

@@ -212,6 +212,26 @@ static void who_has_memory_is_told_by_the_status(void **state)
 	assert_true(has_memory);
 }
 
+static void states_read_as_those_of_proc(void **state)
+{
+	static const struct {
+		uint64_t state;
+		char want;
+	} cases[] = {
+		{ 0, 'R' },	{ 1, 'S' },	 { 0x2001, 'S' }, /* freezable */
+		{ 2, 'D' },	{ 0x102, 'D' },			  /* killable */
+		{ 0x402, 'I' }, { 0x1000, 'D' }, { 0x8000, 'D' }, { 0x104, 'T' },
+		{ 0x8, 't' },	{ 0x40, 'P' },	 { 0x200, 'R' }, /* it is being woken up */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		if (*thread_state_text(cases[i].state) != cases[i].want)
+			fail_msg("%#lx: %s", (unsigned long)cases[i].state,
+				 thread_state_text(cases[i].state));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -221,6 +241,7 @@ int main(void)
 		cmocka_unit_test(a_state_is_found_behind_any_name),
 		cmocka_unit_test(a_process_that_sleeps_and_ends_is_told),
 		cmocka_unit_test(a_thread_is_one_of_its_process),
+		cmocka_unit_test(states_read_as_those_of_proc),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
