@@ -37,8 +37,9 @@ enum engine_unwind {
 /* The counts so far. */
 struct engine_look {
 	uint64_t unix_ns, sampled_ns; /* the time of day; how long samples are taken */
-	const uint64_t *counts;	      /* borrowed [nr_stacks]: the samples of each stack */
-	uint32_t nr_stacks;	      /* told of so far: their numbers begin with 0 */
+	const uint64_t
+		*counts;    /* borrowed [nr_stacks]: the samples of each stack, or their weight */
+	uint32_t nr_stacks; /* told of so far: their numbers begin with 0 */
 	uint64_t fired, idle, filtered, lost;
 	size_t nr_tables_made, nr_tables; /* files: with an unwind table, or that get one */
 	bool last; /* the books are about to be closed: the counts are those of the profile */
@@ -66,6 +67,7 @@ struct engine_listener {
 	 * Cost: reads all of the kernel side's counts, about 1 ms. */
 	void (*look)(void *ctx, const struct engine_look *look);
 	const _Atomic uint32_t *look_ms; /* borrowed */
+	bool weighs;			 /* looks have the weights of stacks */
 	uint32_t looks; /* sampling ends with this one, which is the last; 0: no look ends it */
 	/* The end of the run waits for tables: those of @nr_made of @nr files are made. Only with
 	 * look. NULL: not wanted. */
@@ -224,8 +226,7 @@ struct engine_options {
 /* Are a clock and the waits of threads shown as one source, the time of threads? */
 static inline bool engine_is_wall(const struct engine_options *options)
 {
-	return options->nr_sources == 2 && options->sources[0].class == SOURCE_CLOCK &&
-	       options->sources[1].class == SOURCE_BLOCKED;
+	return source_specs_are_wall(options->sources, options->nr_sources);
 }
 
 /* Are the waits at locks sampled, by who waits and who ends it together? */

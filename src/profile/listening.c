@@ -154,7 +154,8 @@ static void add_count(const struct fpl_stack *stack, void *ctx)
 	else if (listening->places.list[number] == STACK_STORE_NONE)
 		listening->nr_unwanted += stack->count;
 	else
-		listening->counts.list[listening->places.list[number]] += stack->count;
+		listening->counts.list[listening->places.list[number]] +=
+			listening->config.listener->weighs ? stack->weight : stack->count;
 }
 
 /* Count anew what is in the store, and what the kernel side holds beside it. */
@@ -167,7 +168,10 @@ static void count_stacks(struct listening *listening)
 		if (listening->places.list[i] == STACK_STORE_NONE)
 			listening->nr_unwanted += count;
 		else
-			listening->counts.list[listening->places.list[i]] = count;
+			listening->counts.list[listening->places.list[i]] =
+				listening->config.listener->weighs
+					? stack_store_weight(listening->config.store, i)
+					: count;
 	}
 	kernel_side_stacks(listening->config.kernel, add_count, listening);
 }

@@ -450,6 +450,11 @@ uint64_t stack_store_samples(const struct stack_store *store, uint32_t stack)
 	return store->entries[stack].count;
 }
 
+uint64_t stack_store_weight(const struct stack_store *store, uint32_t stack)
+{
+	return store->entries[stack].weight;
+}
+
 /* Whole objects. */
 static uint64_t rounded(uint64_t objects)
 {

@@ -49,6 +49,7 @@ bool stack_store_names(const struct stack_store *store, uint32_t object);
 
 /* Samples of the stack that were counted so far, as stack_store_look says. */
 uint64_t stack_store_samples(const struct stack_store *store, uint32_t stack);
+uint64_t stack_store_weight(const struct stack_store *store, uint32_t stack); /* of them */
 
 /* Facts about a stack: its frames are borrowed until stack_store_take; counts are those so far. */
 void stack_store_look(const struct stack_store *store, uint32_t stack, struct profile_stack *ret);

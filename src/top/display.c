@@ -39,6 +39,7 @@ static int draw(struct display *display)
 
 	const struct page_facts facts = {
 		.what = options->what,
+		.time_of = options->time_of,
 		.log = log,
 		.length_ns = window_length_ns(&live->window, control->since_start),
 		.lost = live->look.lost,

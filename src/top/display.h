@@ -17,6 +17,7 @@ struct display_options {
 	const struct table_query *query; /* to begin with */
 	const char *filter;		 /* of it; NULL: none */
 	const char *what;		 /* what is sampled; escaped */
+	const char *time_of;		 /* as of top_options */
 	bool since_start, colour;
 	uint64_t window_ms;
 	_Atomic uint32_t *look_ms; /* follows what the reader asks for */

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "base/width.h"
+#include "view/measure.h"
 #include "view/share.h"
 
 #define NARROW	    44u /* columns: below, there is one share and no object */
@@ -206,13 +207,18 @@ static int put_columns(struct layout *layout)
 static int put_title(struct layout *layout, const struct page_facts *facts)
 {
 	const struct control *control = layout->control;
-	char lost[48] = "";
+	char lost[48] = "", sum[160];
+	struct measure measure;
 
+	if (facts->time_of)
+		measure_init_time(facts->time_of, &measure);
+	else
+		measure_init_counts("samples", &measure);
 	if (facts->lost)
 		snprintf(lost, sizeof(lost), "  lost %" PRIu64, facts->lost);
-	return put_format(layout, PAGE_STYLE_TITLE,
-			  "%s%" PRIu64 " samples in %.1f s%s%s  fpless top: %s",
-			  control->paused ? "PAUSED  " : "", layout->table->samples,
+	return put_format(layout, PAGE_STYLE_TITLE, "%s%s in %.1f s%s%s  fpless top: %s",
+			  control->paused ? "PAUSED  " : "",
+			  measure_reported(&measure, layout->table->samples, sum, sizeof(sum)),
 			  (double)facts->length_ns / 1e9,
 			  control->since_start ? " since start" : "", lost, facts->what);
 }

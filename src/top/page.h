@@ -41,10 +41,11 @@ struct page {
 };
 
 struct page_facts {
-	const char *what;   /* what is sampled; escaped */
-	const char *log;    /* the last line that was logged; "": none */
-	uint64_t length_ns; /* that the samples are of */
-	uint64_t lost;	    /* since the start */
+	const char *what;    /* what is sampled; escaped */
+	const char *time_of; /* rows are ns of this; NULL: samples */
+	const char *log;     /* the last line that was logged; "": none */
+	uint64_t length_ns;  /* that the samples are of */
+	uint64_t lost;	     /* since the start */
 	uint64_t window_ms;
 };
 

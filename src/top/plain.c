@@ -31,11 +31,11 @@ static void write_head(FILE *to, const struct plain_block *block, const struct t
 	fprintf(to, "top %u time=", block->number);
 	write_time(to, look->unix_ns);
 	fprintf(to,
-		" seconds=%.3f samples=%" PRIu64 " fired=%" PRIu64 " idle=%" PRIu64
-		" filtered=%" PRIu64 " lost=%" PRIu64 " view=%s",
-		(double)block->length_ns / 1e9, table->samples, look->fired - before->fired,
-		look->idle - before->idle, look->filtered - before->filtered,
-		look->lost - before->lost, views[query->view]);
+		" seconds=%.3f %s=%" PRIu64 " fired=%" PRIu64 " idle=%" PRIu64 " filtered=%" PRIu64
+		" lost=%" PRIu64 " view=%s",
+		(double)block->length_ns / 1e9, block->is_time ? "weight_ns" : "samples",
+		table->samples, look->fired - before->fired, look->idle - before->idle,
+		look->filtered - before->filtered, look->lost - before->lost, views[query->view]);
 	if (block->event)
 		fprintf(to, " event=%s", block->event);
 	putc('\n', to);

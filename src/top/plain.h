@@ -8,8 +8,9 @@
  *     35.86<tab> 35.86<tab>      71<tab>      71<tab>libc.so.6<tab>memcpy
  *   (an empty line)
  *
- * Numbers have spaces before them. OBJECT and FUNCTION are TASK and STACK (as a folded line has it)
- * of stacks, PID and COMMAND of processes. Names are escaped: a tab is never part of one.
+ * Where time is shown, samples= is weight_ns=, and SELF and TOTAL are ns. Numbers have spaces
+ * before them. OBJECT and FUNCTION are TASK and STACK (as a folded line has it) of stacks, PID and
+ * COMMAND of processes. Names are escaped: a tab is never part of one.
  */
 #pragma once
 
@@ -26,6 +27,7 @@ struct plain_block {
 	const struct engine_look *look, *before; /* what came between them is shown */
 	uint64_t length_ns;
 	const char *event; /* NULL: a clock, which is not said */
+	bool is_time;	   /* numbers of the table are ns, not samples */
 	size_t max_rows;
 };
 

@@ -45,6 +45,7 @@ static int write_block(struct top *top)
 		.before = &live->before,
 		.length_ns = window_length_ns(&live->window, top->options.since_start),
 		.event = top->options.event,
+		.is_time = top->options.time_of != NULL,
 		.max_rows = top->options.max_rows,
 	};
 	size_t size = 0;
@@ -106,6 +107,7 @@ static bool show_screen(struct top *top)
 		.query = &top->options.query,
 		.filter = top->options.filter,
 		.what = top->options.what,
+		.time_of = top->options.time_of,
 		.since_start = top->options.since_start,
 		.colour = top->options.colour,
 		.window_ms = top->options.window_ms,
@@ -162,12 +164,15 @@ static int init(struct top *top, struct fpl_err *err)
 			   .asks_kernel = true },
 		.names = { .by_function = true },
 		.user = options->user,
+		.sources = options->sources,
+		.nr_sources = options->nr_sources,
 	};
 	const struct feed_options feed = {
 		.look_ms = &top->look_ms, .looks = options->count, .main = show, .ctx = top
 	};
 	int code = feed_init(&top->feed, &feed, err);
 
+	top->feed.listener.weighs = options->time_of != NULL;
 	if (!code)
 		code = set_filter(top, err);
 	if (!code)

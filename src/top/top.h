@@ -33,6 +33,10 @@ struct top_options {
 	double min_share;    /* per cent of all samples: rows of fewer are left out */
 	bool fold_recursion; /* a function that calls itself stands once in a stack */
 	const char *filter;  /* borrowed: its regular expression, which holds up; NULL */
+	const struct source_spec
+		*sources; /* borrowed [nr_sources]: with time_of, what is sampled */
+	size_t nr_sources;
+	const char *time_of; /* borrowed: rows are ns of this, "off-cpu"; NULL: samples */
 	const char *what;    /* borrowed: what is sampled, for the head of the screen */
 	const char *event;   /* borrowed: for blocks of text; NULL: a clock, which is not said */
 	bool user;	     /* there are user stacks */

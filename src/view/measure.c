@@ -82,6 +82,19 @@ void measure_init_counts(const char *noun, struct measure *ret)
 	text_escape(ret->noun, sizeof(ret->noun), noun, "");
 }
 
+void measure_init_time(const char *noun, struct measure *ret)
+{
+	*ret = (struct measure){
+		.kind = MEASURE_TIME,
+		.weight = true,
+		.weighs_ns = true,
+		.unit_ns = 1,
+		.type = "",
+		.unit = "",
+	};
+	text_escape(ret->noun, sizeof(ret->noun), noun, "");
+}
+
 uint64_t measure_sum(const struct recording *recording)
 {
 	struct measure measure;

@@ -41,6 +41,9 @@ struct measure measure_alone(const struct measure *measure);
 /* Samples, or whatever @noun says, counted: where there is no recording to ask. */
 void measure_init_counts(const char *noun, struct measure *ret);
 
+/* Nanoseconds of @noun, where there is no recording to ask. */
+void measure_init_time(const char *noun, struct measure *ret);
+
 /* The number of @count samples of together @weight that is shown. */
 static inline uint64_t measure_of(const struct measure *measure, uint64_t count, uint64_t weight)
 {
