@@ -488,12 +488,13 @@ _Static_assert(sizeof(struct fpl_shared) == 16, "fpl_shared is ring ABI");
 /* With FPL_CONFIG_TIMELINE, one for each sample that has no record of its own (count 1). */
 struct fpl_event {
 	struct fpl_record_header header;
-	__u32 id;     /* of the FPL_RECORD_STACK that came before it */
-	__u32 weight; /* at most a second: -F is a whole number */
+	__u64 weight;
+	__u32 id; /* of the FPL_RECORD_STACK that came before it */
 	__u32 tid;
 	__u32 cpu;
+	__u32 _pad;
 };
-_Static_assert(sizeof(struct fpl_event) == 32, "fpl_event is ring ABI");
+_Static_assert(sizeof(struct fpl_event) == 40, "fpl_event is ring ABI");
 
 struct fpl_life {
 	struct fpl_record_header header;

@@ -98,8 +98,8 @@ struct profile_stack {
 /* One sample, if the profile keeps each. */
 struct profile_event {
 	uint64_t time_ns; /* since start_unix_ns */
+	uint64_t weight;  /* part of the stack's */
 	uint32_t stack;	  /* index in stacks */
-	uint32_t weight;  /* part of the stack's */
 	uint32_t tid, cpu;
 };
 
