@@ -540,8 +540,6 @@ enum fpl_unwind {
 };
 
 struct fpl_config {
-	__u64 block_ns; /* of waits: one this long is sampled; of shorter ones one for so many ns,
-			   below 2^31. 0: each is */
 	__u64 block_min_ns, block_max_ns; /* waits that are wanted */
 	__u64 preempt_off;    /* with FPL_CONFIG_WAKERS: where a CPU has its preempt_count, from its
 				 struct rq on */
@@ -567,7 +565,7 @@ struct fpl_config {
 			     preemption off use slot 1;   3: uprobes claim slot 1 or 2 */
 	__u32 block_states; /* in one of these: the kernel's task_struct.__state, FPL_STATE_* */
 };
-_Static_assert(sizeof(struct fpl_config) == 88, "fpl_config is map ABI");
+_Static_assert(sizeof(struct fpl_config) == 80, "fpl_config is map ABI");
 
 /* Constants that a program has in its code where preemption is to be switched off and on. */
 #define FPL_PREEMPTION_OFF 0x66706c5f6f6666ull

@@ -34,7 +34,9 @@ struct fpl_waits {
 	__u64 unwanted_ns; /* too short, too long, or not asked for */
 	__u64 due_ns;	   /* the weight of the sample to take when it runs */
 	__u64 nr;
-	__u32 carry_ns, first_carry_ns; /* not sampled yet, below config.block_ns; where it began */
+	/* Not sampled yet, below the thread's period_ns; where it began, and what it has grown by
+	 * with the period. */
+	__u32 carry_ns, first_carry_ns;
 };
 
 /* Value of the task storage `thread_times`: the books of a thread, in ns. */
@@ -47,8 +49,10 @@ struct fpl_thread_times {
 	__u32 waker; /* with FPL_CONFIG_LOCKS: id of the record with the stack of who ended the wait
 			that a sample is due of; 0: nothing is known */
 	__u32 held;  /* enum fpl_held, where it is runnable */
+	__u32 period_ns; /* the value of block_ns that the carries are below */
+	__u32 _pad;
 };
-_Static_assert(sizeof(struct fpl_thread_times) == 120, "at most 128 bytes for each thread");
+_Static_assert(sizeof(struct fpl_thread_times) == 128, "at most 128 bytes for each thread");
 
 /* Bit of config.block_states, beside the kernel's: runnable threads are sampled, too. */
 #define FPL_STATE_RUNNABLE 0x80000000u

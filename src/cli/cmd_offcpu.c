@@ -12,8 +12,8 @@
 #include "cli/window_options.h"
 
 static const struct argp_child children[] = {
-	{ .argp = &wait_argp },		{ .argp = &sampling_own_argp }, { .argp = &event_argp },
-	{ .argp = &stack_filter_argp }, { .argp = &window_argp },	{ 0 }
+	{ .argp = &wait_argp },		{ .argp = &sampling_waits_argp }, { .argp = &event_argp },
+	{ .argp = &stack_filter_argp }, { .argp = &window_argp },	  { 0 }
 };
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)

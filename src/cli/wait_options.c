@@ -136,6 +136,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		wait_options_check(&options->blocks, state);
+		if (options->max_overhead > 0 && !options->blocks.period_ns)
+			refuse(state, "--max-overhead: not with --exact: it samples fewer waits");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -229,6 +229,15 @@ static inline bool engine_is_wall(const struct engine_options *options)
 	return source_specs_are_wall(options->sources, options->nr_sources);
 }
 
+/* The time of waits that one sample stands for at first; 0: each is sampled, or none are. */
+static inline uint64_t engine_wait_period(const struct engine_options *options)
+{
+	for (size_t i = 0; i < options->nr_sources; i++)
+		if (options->sources[i].class == SOURCE_BLOCKED)
+			return options->blocks.period_ns;
+	return 0;
+}
+
 /* Are the waits at locks sampled, by who waits and who ends it together? */
 static inline bool engine_is_locks(const struct engine_options *options)
 {
