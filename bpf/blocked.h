@@ -4,11 +4,10 @@
  * up how long: exactly, whatever is done with stacks. A stack is taken when the thread runs again,
  * in its own context, so what no sample is taken of costs no walk.
  *
- * Which waits are sampled: one of config.block_ns or more always, and it weighs its length.
- * Shorter ones are carried in the thread's storage; when the carry passes config.block_ns, the
- * wait that did it is sampled and weighs config.block_ns. The carry begins at a random number, so
- * each ns has the same chance: the sum of weights has no bias. Blocked and runnable time have a
- * carry each.
+ * Which waits are sampled: one of block_ns or more always, and it weighs its length. Shorter ones
+ * are carried in the thread's storage; when the carry passes block_ns, the wait that did it is
+ * sampled and weighs block_ns. The carry begins at a random number, so each ns has the same chance:
+ * the sum of weights has no bias. Blocked and runnable time have a carry each.
  */
 #pragma once
 
@@ -57,6 +56,13 @@ struct {
 /* CLOCK_MONOTONIC, when the gate was closed. */
 __u64 times_end_ns;
 
+/*
+ * A wait of so many ns is sampled; of shorter ones one for so many ns, below 2^30. 0: each is.
+ * Written by userspace, before the gate is opened, and later to make it greater, unless it is 0
+ * (profile/overhead.c).
+ */
+__u64 block_ns;
+
 /* The books of threads that have ended, and, once sleeper.h has closed them, of all others. */
 struct fpl_times times;
 
@@ -65,10 +71,15 @@ static __always_inline struct fpl_thread_times *times_of(struct task_struct *tas
 	return bpf_task_storage_get(&thread_times, task, 0, 0);
 }
 
-static __always_inline void waits_begin(struct fpl_waits *waits)
+static __always_inline __u32 block_ns_now(void)
 {
-	if (config.block_ns)
-		waits->carry_ns = (__u32)random_below(config.block_ns);
+	return (__u32)(*(volatile __u64 *)&block_ns);
+}
+
+static __always_inline void waits_begin(struct fpl_waits *waits, __u32 period_ns)
+{
+	if (period_ns)
+		waits->carry_ns = (__u32)random_below(period_ns);
 	waits->first_carry_ns = waits->carry_ns;
 }
 
@@ -78,11 +89,12 @@ static __always_inline void times_clear(struct fpl_thread_times *t, __u32 state)
 	*t = (struct fpl_thread_times){
 		.since_ns = bpf_ktime_get_ns(),
 		.state = state,
+		.period_ns = block_ns_now(),
 	};
 	if (state == FPL_THREAD_RUNNABLE)
 		t->sleep = STATE_NEW;
-	waits_begin(&t->blocked);
-	waits_begin(&t->runnable);
+	waits_begin(&t->blocked, t->period_ns);
+	waits_begin(&t->runnable, t->period_ns);
 }
 
 /* Begin the books of @task. @state: what it does now. Returns whether they were begun: not where
@@ -168,31 +180,56 @@ static __always_inline int is_wanted_length(__u64 ns)
 	return ns >= config.block_min_ns && ns <= config.block_max_ns;
 }
 
+/* The carry is as far below @to_ns as it was below @from_ns: as likely to be anywhere. What it
+ * grows by is told as if it had begun with that. */
+static __always_inline void waits_stretch(struct fpl_waits *waits, __u32 from_ns, __u32 to_ns)
+{
+	__u32 carry_ns = (__u32)((__u64)waits->carry_ns * to_ns / from_ns);
+
+	waits->first_carry_ns += carry_ns - waits->carry_ns;
+	waits->carry_ns = carry_ns;
+}
+
+/* The period of the thread's carries, which are fitted to it where it has grown. */
+static __always_inline __u32 times_period(struct fpl_thread_times *t)
+{
+	__u32 from_ns = t->period_ns, to_ns = block_ns_now();
+
+	if (to_ns > from_ns && from_ns) {
+		waits_stretch(&t->blocked, from_ns, to_ns);
+		waits_stretch(&t->runnable, from_ns, to_ns);
+		t->period_ns = to_ns;
+	}
+	return t->period_ns;
+}
+
 /* A wait of @ns is over: is a sample due when the thread runs? Returns whether it is one of those
  * that are asked for. */
-static __always_inline int wait_ended(struct fpl_waits *waits, __u64 ns, int is_wanted)
+static __always_inline int wait_ended(struct fpl_waits *waits, __u64 ns, int is_wanted,
+				      __u32 period_ns)
 {
 	if (!is_wanted || !is_wanted_length(ns)) {
 		wait_unwanted(waits, ns);
 		return 0;
 	}
 	waits->nr++;
-	if (ns >= config.block_ns) {
+	if (ns >= period_ns) {
 		waits->due_ns += ns;
 		return 1;
 	}
 	waits->carry_ns += (__u32)ns;
-	if (waits->carry_ns < config.block_ns)
+	if (waits->carry_ns < period_ns)
 		return 1;
-	waits->carry_ns -= (__u32)config.block_ns;
-	waits->due_ns += config.block_ns;
+	waits->carry_ns -= period_ns;
+	waits->due_ns += period_ns;
 	return 1;
 }
 
 static __always_inline int block_ended(struct fpl_thread_times *t, __u64 ns)
 {
 	return wait_ended(&t->blocked, ns,
-			  (t->sleep & config.block_states) && !(t->sleep & STATE_NOLOAD));
+			  (t->sleep & config.block_states) && !(t->sleep & STATE_NOLOAD),
+			  times_period(t));
 }
 
 /* A wait of @ns is over: was it at a lock, and is it wanted? Then it is added to the lock's sum. */
@@ -215,7 +252,8 @@ static __always_inline void runnable_ended(struct fpl_thread_times *t, __u64 ns)
 	if (t->sleep == STATE_NEW)
 		__sync_fetch_and_add(&times.runnable.unborn_ns, ns);
 	else
-		wait_ended(&t->runnable, ns, config.block_states & FPL_STATE_RUNNABLE);
+		wait_ended(&t->runnable, ns, config.block_states & FPL_STATE_RUNNABLE,
+			   times_period(t));
 }
 
 /* Has the task's cgroup, or one above it, used up its CPU time? Since 6.18 each task is told so. */

@@ -158,9 +158,10 @@ static __always_inline void event_send(const struct fpl_sample *sample, __u32 id
 	event->header.size = sizeof(*event);
 	event->header.time_ns = sample->header.time_ns;
 	event->id = id;
-	event->weight = (__u32)sample->weight;
+	event->weight = sample->weight;
 	event->tid = sample->tid;
 	event->cpu = sample->cpu;
+	event->_pad = 0;
 	bpf_ringbuf_submit(event, ring_wakeup());
 }
 

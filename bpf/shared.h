@@ -493,12 +493,13 @@ _Static_assert(sizeof(struct fpl_shared) == 16, "fpl_shared is ring ABI");
 /* With FPL_CONFIG_TIMELINE, one for each sample that has no record of its own (count 1). */
 struct fpl_event {
 	struct fpl_record_header header;
-	__u32 id;     /* of the FPL_RECORD_STACK that came before it */
-	__u32 weight; /* at most a second: -F is a whole number */
+	__u64 weight;
+	__u32 id; /* of the FPL_RECORD_STACK that came before it */
 	__u32 tid;
 	__u32 cpu;
+	__u32 _pad;
 };
-_Static_assert(sizeof(struct fpl_event) == 32, "fpl_event is ring ABI");
+_Static_assert(sizeof(struct fpl_event) == 40, "fpl_event is ring ABI");
 
 struct fpl_life {
 	struct fpl_record_header header;
@@ -548,8 +549,6 @@ enum fpl_unwind {
 };
 
 struct fpl_config {
-	__u64 block_ns; /* of waits: one this long is sampled; of shorter ones one for so many ns,
-			   below 2^31. 0: each is */
 	__u64 block_min_ns, block_max_ns; /* waits that are wanted */
 	__u64 preempt_off;    /* with FPL_CONFIG_WAKERS: where a CPU has its preempt_count, from its
 				 struct rq on */
@@ -579,7 +578,7 @@ struct fpl_config {
 			       the first stack is its own */
 	__u32 _pad;
 };
-_Static_assert(sizeof(struct fpl_config) == 96, "fpl_config is map ABI");
+_Static_assert(sizeof(struct fpl_config) == 88, "fpl_config is map ABI");
 
 /* Constants that a program has in its code where preemption is to be switched off and on. */
 #define FPL_PREEMPTION_OFF 0x66706c5f6f6666ull

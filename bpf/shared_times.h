@@ -34,7 +34,9 @@ struct fpl_waits {
 	__u64 unwanted_ns; /* too short, too long, or not asked for */
 	__u64 due_ns;	   /* the weight of the sample to take when it runs */
 	__u64 nr;
-	__u32 carry_ns, first_carry_ns; /* not sampled yet, below config.block_ns; where it began */
+	/* Not sampled yet, below the thread's period_ns; where it began, and what it has grown by
+	 * with the period. */
+	__u32 carry_ns, first_carry_ns;
 };
 
 /* Value of the task storage `thread_times`: the books of a thread, in ns. */
@@ -46,7 +48,8 @@ struct fpl_thread_times {
 	__u32 sleep; /* the kernel's state that it left its CPU in last; 0: it would have run on */
 	__u32 links[FPL_LINKS_MAX - 1]; /* with config.nr_links: as in keys, of the last wait that
 					   is asked for */
-	__u32 held;			/* enum fpl_held, where it is runnable */
+	__u32 held : 2;			/* enum fpl_held, where it is runnable */
+	__u32 period_ns : 30;		/* the value of block_ns that the carries are below */
 };
 _Static_assert(sizeof(struct fpl_thread_times) == 128, "at most 128 bytes for each thread");
 

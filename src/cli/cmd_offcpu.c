@@ -24,8 +24,8 @@ static const struct argp_option options_list[] = {
 };
 
 static const struct argp_child children[] = {
-	{ .argp = &wait_argp },		{ .argp = &sampling_own_argp }, { .argp = &event_argp },
-	{ .argp = &stack_filter_argp }, { .argp = &window_argp },	{ 0 }
+	{ .argp = &wait_argp },		{ .argp = &sampling_waits_argp }, { .argp = &event_argp },
+	{ .argp = &stack_filter_argp }, { .argp = &window_argp },	  { 0 }
 };
 
 static void init(struct sampling_options *options, struct argp_state *state)

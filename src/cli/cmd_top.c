@@ -13,6 +13,7 @@
 #include "cli/sampling_run.h"
 #include "cli/stack_options.h"
 #include "cli/verbs.h"
+#include "cli/wait_options.h"
 #include "top/screen.h"
 #include "top/top.h"
 
@@ -30,10 +31,13 @@ enum {
 	KEY_SORT,
 	KEY_MATCH,
 	KEY_ROWS,
+	KEY_OFFCPU,
 };
 
 static const struct argp_option options_list[] = {
 	FIRST_HEADING("What to show:"),
+	{ "offcpu", KEY_OFFCPU, NULL, 0,
+	  "Show where threads wait, by the time that their waits took, as fpless offcpu does", 0 },
 	{ "view", KEY_VIEW, "functions|stacks|processes", 0, "Kind of rows (default functions)",
 	  0 },
 	{ "sort", KEY_SORT, "self|total", 0,
@@ -57,7 +61,7 @@ static const struct argp_option options_list[] = {
 struct top_verb {
 	struct sampling_options sampling;
 	struct top_options options;
-	bool has_window, plain;
+	bool has_window, plain, offcpu;
 	char events[256]; /* names of what is sampled, where it is no clock alone */
 	char what[128];	  /* is sampled, for the head of the screen */
 	struct top *top;  /* owned, while the run goes on */
@@ -119,11 +123,34 @@ static void parse_times(int key, const char *arg, struct top_verb *verb, struct 
 	}
 }
 
+/* Sample waits, if they are asked for, and nothing else then. */
+static void choose_source(struct top_verb *verb, struct argp_state *state)
+{
+	struct sampling_options *sampling = &verb->sampling;
+	const struct engine_blocks *blocks = &sampling->blocks;
+	const struct engine_blocks usual = sampling_options_waits(ENGINE_STATE_S | ENGINE_STATE_D);
+	struct sampling_options unset;
+
+	sampling_options_init(&unset);
+	if (!verb->offcpu) {
+		if (blocks->period_ns != usual.period_ns || blocks->min_ns != usual.min_ns ||
+		    blocks->max_ns != usual.max_ns || blocks->states != usual.states)
+			refuse(state, "-m, -M, --state, --exact: of waits, which --offcpu shows");
+		return;
+	}
+	if (sampling->words.nr || !sampling->sources[0].or_clock || sampling->hz != unset.hz ||
+	    sampling->max_hz)
+		refuse(state, "-e, -F, -c: not with --offcpu: waits are what it shows");
+	sampling->sources[0] = source_spec_blocked();
+	sampling->nr_sources = 1;
+}
+
 /* Checks that need the whole command line. */
-static void check_all(struct top_verb *verb)
+static void check_all(struct top_verb *verb, struct argp_state *state)
 {
 	struct output_options *output = &verb->sampling.output;
 
+	choose_source(verb, state);
 	verb->options.screen = !verb->plain && screen_is_possible();
 	verb->sampling.command_off_terminal = verb->options.screen;
 	verb->options.inlined = output->inlined;
@@ -134,6 +161,10 @@ static void check_all(struct top_verb *verb)
 		output->no_lines = true;
 }
 
+static const struct argp_child children[] = {
+	{ .argp = &sampling_argp }, { .argp = &stack_filter_argp }, { .argp = &wait_argp }, { 0 }
+};
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct top_verb *verb = state->input;
@@ -141,12 +172,13 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case ARGP_KEY_INIT:
-		state->child_inputs[0] = state->child_inputs[1] = &verb->sampling;
+		for (size_t i = 0; children[i].argp; i++)
+			state->child_inputs[i] = &verb->sampling;
 		verb->sampling.output.has_shares = true;
 		verb->sampling.output.own_stdout = "what top shows";
 		return 0;
 	case ARGP_KEY_END:
-		check_all(verb);
+		check_all(verb, state);
 		return 0;
 	case KEY_PLAIN:
 		verb->plain = true;
@@ -154,6 +186,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_INTERVAL:
 	case KEY_WINDOW:
 		parse_times(key, arg, verb, state);
+		return 0;
+	case KEY_OFFCPU:
+		verb->offcpu = true;
 		return 0;
 	case KEY_SINCE_START:
 		verb->options.since_start = true;
@@ -181,10 +216,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return ARGP_ERR_UNKNOWN;
 	}
 }
-
-static const struct argp_child children[] = { { .argp = &sampling_argp },
-					      { .argp = &stack_filter_argp },
-					      { 0 } };
 
 const struct argp top_argp = {
 	.options = options_list,

@@ -8,12 +8,13 @@
 #include "cli/sampling_run.h"
 #include "cli/stack_options.h"
 #include "cli/verbs.h"
+#include "cli/wait_options.h"
 #include "cli/window_options.h"
 
-static const struct argp_child children[] = { { .argp = &sampling_clock_argp },
-					      { .argp = &stack_filter_argp },
-					      { .argp = &window_argp },
-					      { 0 } };
+static const struct argp_child children[] = {
+	{ .argp = &wall_wait_argp },	{ .argp = &sampling_clock_argp }, { .argp = &event_argp },
+	{ .argp = &stack_filter_argp }, { .argp = &window_argp },	  { 0 }
+};
 
 static void init(struct sampling_options *options)
 {
@@ -21,8 +22,6 @@ static void init(struct sampling_options *options)
 	options->sources[0] = source_spec_cpu_clock();
 	options->sources[1] = source_spec_blocked();
 	options->nr_sources = 2;
-	options->blocks = sampling_options_waits(ENGINE_STATE_S | ENGINE_STATE_D |
-						 ENGINE_STATE_STOPPED | ENGINE_STATE_R);
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -32,8 +31,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	(void)arg;
 	switch (key) {
 	case ARGP_KEY_INIT:
-		state->child_inputs[0] = state->child_inputs[1] = options;
-		state->child_inputs[2] = &options->window;
+		for (size_t i = 0; children[i].argp; i++)
+			state->child_inputs[i] = children[i].argp == &window_argp
+							 ? (void *)&options->window
+							 : (void *)options;
 		init(options);
 		return 0;
 	case ARGP_KEY_END:

@@ -16,7 +16,7 @@ static const struct argp_option options_list[] = {
 	{ "timeline", KEY_TIMELINE, NULL, 0,
 	  "Keep the time of each sample, for formats that show it", 2 },
 	{ "timeline-memory", KEY_TIMELINE_MEMORY, "BYTES", 0,
-	  "Room for these times, 24 bytes a sample (default 128M)", 2 },
+	  "Room for these times, 32 bytes a sample (default 128M)", 2 },
 	{ "stream", KEY_STREAM, "blocks|table|json", OPTION_ARG_OPTIONAL,
 	  "Print every sample on arrival, on stdout: as blocks (default), table or json", 2 },
 	{ 0 },

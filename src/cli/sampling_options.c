@@ -400,6 +400,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 static const struct argp_child children[] = CHILDREN(source_argp),
 			       own_children[] = CHILDREN(own_source_argp),
+			       waits_children[] = CHILDREN(own_waits_argp),
 			       clock_children[] = CHILDREN(own_clock_argp);
 
 const struct argp sampling_argp = {
@@ -412,6 +413,12 @@ const struct argp sampling_own_argp = {
 	.options = options_list,
 	.parser = parse_option,
 	.children = own_children,
+};
+
+const struct argp sampling_waits_argp = {
+	.options = options_list,
+	.parser = parse_option,
+	.children = waits_children,
 };
 
 const struct argp sampling_clock_argp = {

@@ -83,9 +83,9 @@ void sampling_options_fini(struct sampling_options *options);
  */
 extern const struct argp sampling_argp;
 
-/* The same of verbs that have sources of their own, one of them a clock or none of them
+/* The same of verbs that have sources of their own: one of them a clock, waits, or others
  * (cli/source_parsing.h). */
-extern const struct argp sampling_clock_argp, sampling_own_argp;
+extern const struct argp sampling_clock_argp, sampling_waits_argp, sampling_own_argp;
 
 /* The names of what is sampled to @buf, with ", " between them; NULL: a clock alone, which views
  * need not name. */

@@ -54,25 +54,31 @@ enum { KEY_MAX_OVERHEAD = 0xd00, KEY_FILTER, KEY_WEIGHT, KEY_UNIT };
 		  hidden,                                                                                                                                                                                                                                                                                                                                                                                                                                                                               \
 		  "Unit of --weight: bytes, ns or count (default)",                                                                                                                                                                                                                                                                                                                                                                                                                                     \
 		  1 },
-#define CLOCK_OPTIONS(hidden)                                                                                                \
-	{ "frequency",                                                                                                       \
-	  'F',                                                                                                               \
-	  "HZ|max",                                                                                                          \
-	  hidden,                                                                                                            \
-	  "Of a clock: samples per second and CPU (default 99); max: what the kernel allows, and --max-overhead (10)",       \
-	  1 },                                                                                                               \
-		{ "max-overhead",                                                                                            \
-		  KEY_MAX_OVERHEAD,                                                                                          \
-		  "PCT",                                                                                                     \
-		  hidden,                                                                                                    \
-		  "Sample less often if fpless costs more than PCT per cent of the targets' CPU time (of one CPU at least)", \
-		  1 },
+#define FREQUENCY_OPTION(hidden)                                                                                       \
+	{ "frequency",                                                                                                 \
+	  'F',                                                                                                         \
+	  "HZ|max",                                                                                                    \
+	  hidden,                                                                                                      \
+	  "Of a clock: samples per second and CPU (default 99); max: what the kernel allows, and --max-overhead (10)", \
+	  1 },
+#define OVERHEAD_OPTION(hidden, text) { "max-overhead", KEY_MAX_OVERHEAD, "PCT", hidden, text, 1 },
+#define CLOCK_OPTIONS(hidden)    \
+	FREQUENCY_OPTION(hidden) \
+	OVERHEAD_OPTION(         \
+		hidden,          \
+		"Sample less often if fpless costs more than PCT per cent of the targets' CPU time (of one CPU at least)")
 
 static const struct argp_option options_list[] = { EVENT_OPTIONS(0) CLOCK_OPTIONS(0){ 0 } };
 static const struct argp_option own_clock_list[] = { EVENT_OPTIONS(OPTION_HIDDEN)
 							     CLOCK_OPTIONS(0){ 0 } };
 static const struct argp_option own_source_list[] = { EVENT_OPTIONS(OPTION_HIDDEN)
 							      CLOCK_OPTIONS(OPTION_HIDDEN){ 0 } };
+static const struct argp_option own_wait_list[] = {
+	EVENT_OPTIONS(OPTION_HIDDEN) FREQUENCY_OPTION(OPTION_HIDDEN) OVERHEAD_OPTION(
+		0,
+		"Sample fewer of the short waits if fpless costs more than PCT per cent of a CPU"){
+		0 }
+};
 
 /* End the process with one line and CLI_EXIT_USAGE. */
 #define refuse(state, ...) argp_failure(state, CLI_EXIT_USAGE, 0, __VA_ARGS__)
@@ -196,7 +202,7 @@ static void check_no_clock(const struct source_parsing *parsing, struct argp_sta
 
 	if (parsing->has_hz)
 		refuse(state, "-F: is for clocks: of %s, -c N samples one in N", name);
-	if (options->max_overhead > 0)
+	if (options->max_overhead > 0 && options->sources[0].class != SOURCE_BLOCKED)
 		refuse(state,
 		       "--max-overhead: lowers the frequency of a clock: of %s, -c N samples one in N",
 		       name);
@@ -386,6 +392,13 @@ static error_t parse_own_source(int key, char *arg, struct argp_state *state)
 	return refuse_option(key, own_source_list, state);
 }
 
+static error_t parse_own_waits(int key, char *arg, struct argp_state *state)
+{
+	if (key == KEY_MAX_OVERHEAD)
+		return parse_option(key, arg, state);
+	return refuse_option(key, own_wait_list, state);
+}
+
 static error_t parse_own_clock(int key, char *arg, struct argp_state *state)
 {
 	if (key == 'F' || key == KEY_MAX_OVERHEAD)
@@ -395,4 +408,5 @@ static error_t parse_own_clock(int key, char *arg, struct argp_state *state)
 
 const struct argp source_argp = { .options = options_list, .parser = parse_option };
 const struct argp own_source_argp = { .options = own_source_list, .parser = parse_own_source };
+const struct argp own_waits_argp = { .options = own_wait_list, .parser = parse_own_waits };
 const struct argp own_clock_argp = { .options = own_clock_list, .parser = parse_own_clock };

@@ -31,9 +31,10 @@ struct source_parsing {
 /*
  * Argps of these options, whose input is a struct source_parsing. An invalid option ends the
  * process with CLI_EXIT_USAGE and one line. A verb that has sources of its own refuses them by
- * name, and does not list them; where one of these is a clock, -F and --max-overhead are for it.
+ * name, and does not list them; where one of these is a clock, -F and --max-overhead are for it,
+ * and where they are waits, --max-overhead.
  */
-extern const struct argp source_argp, own_source_argp, own_clock_argp;
+extern const struct argp source_argp, own_source_argp, own_clock_argp, own_waits_argp;
 
 /* Check the sources, and give each what was asked of it. Errors: as the argps. */
 void source_options_check(struct source_parsing *parsing, struct argp_state *state);

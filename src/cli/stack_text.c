@@ -112,7 +112,7 @@ static void write_duration(uint64_t ns)
 		printf("%.1f days", s / 86400);
 }
 
-/* What they do, as far as it is known: ", S (sleeping) for 20 ms to 1.3 s". */
+/* Their state and its time, as far as these are known: ", S (sleeping) for 20 ms to 1.3 s". */
 static void write_state(const struct recording *recording, const struct threads *threads)
 {
 	const char *state = recording_string(recording, threads->stack->key);

@@ -158,6 +158,7 @@ int stream_create(const struct stream_options *options, struct stream **ret, str
 	};
 	struct feed_options feed = { .samples_max = STREAM_QUEUE_MAX, .main = print_loop };
 	struct stream *stream = calloc(1, sizeof(*stream));
+	bool is_wall = source_specs_are_wall(options->sources, options->nr_sources);
 	int code;
 
 	if (!stream)
@@ -165,9 +166,10 @@ int stream_create(const struct stream_options *options, struct stream **ret, str
 	stream->fd = options->fd;
 	stream->format = options->format;
 	stream->columns = (struct stream_columns){
-		.event = options->nr_sources > 1,
+		.event = options->nr_sources > 1 && !is_wall,
 		.key = options->key != NULL,
-		.weight = options->nr_sources == 1 && options->sources[0].class != SOURCE_CLOCK,
+		.weight = is_wall ||
+			  (options->nr_sources == 1 && options->sources[0].class != SOURCE_CLOCK),
 	};
 	feed.ctx = stream;
 	code = feed_init(&stream->feed, &feed, err);

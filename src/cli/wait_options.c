@@ -38,7 +38,7 @@ static const struct argp_option options_list[] = {
 	{ 0 }
 };
 
-static const struct argp_option lock_list[] = { LENGTHS, EXACT, { 0 } };
+static const struct argp_option length_list[] = { LENGTHS, EXACT, { 0 } };
 
 /* End the process with one line and CLI_EXIT_USAGE. */
 #define refuse(state, ...) argp_failure(state, CLI_EXIT_USAGE, 0, __VA_ARGS__)
@@ -157,6 +157,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		wait_options_check(&options->blocks, state);
+		if (options->max_overhead > 0 && !options->blocks.period_ns)
+			refuse(state, "--max-overhead: not with --exact: it samples fewer waits");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -165,15 +167,29 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 const struct argp wait_argp = { .options = options_list, .parser = parse_option };
 
-/* At a lock threads wait in one state. */
-static error_t parse_lock_option(int key, char *arg, struct argp_state *state)
+/* Waits in @states, which are not to be chosen. */
+static error_t parse_in_states(int key, char *arg, struct argp_state *state, uint32_t states)
 {
 	struct sampling_options *options = state->input;
 	error_t error = key == KEY_STATE ? ARGP_ERR_UNKNOWN : parse_option(key, arg, state);
 
 	if (key == ARGP_KEY_INIT)
-		options->blocks.states = ENGINE_STATE_S;
+		options->blocks.states = states;
 	return error;
 }
 
-const struct argp lock_wait_argp = { .options = lock_list, .parser = parse_lock_option };
+/* At a lock threads wait in one state. */
+static error_t parse_lock_option(int key, char *arg, struct argp_state *state)
+{
+	return parse_in_states(key, arg, state, ENGINE_STATE_S);
+}
+
+static error_t parse_wall_option(int key, char *arg, struct argp_state *state)
+{
+	return parse_in_states(key, arg, state,
+			       ENGINE_STATE_S | ENGINE_STATE_D | ENGINE_STATE_STOPPED |
+				       ENGINE_STATE_R);
+}
+
+const struct argp lock_wait_argp = { .options = length_list, .parser = parse_lock_option };
+const struct argp wall_wait_argp = { .options = length_list, .parser = parse_wall_option };

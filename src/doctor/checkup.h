@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "proc/host.h"
 #include "profile/features.h"
+#include "profile/source_blocked.h"
 #include "source/source_spec.h"
 
 /* X(name, text) */
@@ -47,6 +48,7 @@ struct probed_object {
 struct probes {
 	struct features features;
 	int clock, cycles; /* opening the event on a CPU: 0, or negative errno */
+	enum blocked_way waits;
 	struct probed_object object;
 };
 

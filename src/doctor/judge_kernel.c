@@ -83,6 +83,29 @@ static void judge_feature(const struct patient *patient, enum feature feature, s
 FEATURE_LIST(X)
 #undef X
 
+static void judge_waits(const struct patient *patient, struct check *check)
+{
+	const struct probes *probes = patient->probes;
+
+	if (probes->waits == BLOCKED_WAY_TRACEPOINT) {
+		check_ok(check, "their ends are told by the tracepoint sched_exit_tp");
+	} else if (probes->waits == BLOCKED_WAY_KPROBE) {
+		check_ok(
+			check,
+			"their ends are told by a kprobe on finish_task_switch: each switch of a thread costs more than by the tracepoint of Linux 6.16");
+	} else if (probes->features.bpf) {
+		check_fact(check, "unknown without CAP_BPF and CAP_PERFMON");
+		check_warn(check, "cannot be told");
+		check_fix(check, "sudo %s doctor", patient->host->self_path);
+	} else {
+		check_fact(
+			check,
+			"neither the tracepoint sched_exit_tp nor kprobes on finish_task_switch");
+		check_warn(check, "fpless offcpu, wall and locks are refused");
+		check_fix(check, "boot Linux 6.16 or later, or a kernel with CONFIG_KPROBES");
+	}
+}
+
 static void judge_jit(const struct patient *patient, struct check *check)
 {
 	int64_t level = patient->host->sysctls[HOST_SYSCTL_JIT_ENABLE];
@@ -149,7 +172,8 @@ const struct judge judges_kernel[] = {
 #define X(name, text, since) { text, judge_feature_##name },
 	FEATURE_LIST(X)
 #undef X
-		{ "BPF JIT", judge_jit },
+		{ "waits", judge_waits },
+	{ "BPF JIT", judge_jit },
 	{ "BPF JIT hardening", judge_jit_harden },
 	{ "lockdown", judge_lockdown },
 	{ NULL, NULL },

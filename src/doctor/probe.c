@@ -25,6 +25,7 @@ void checkup_probe(struct probes *ret)
 	features_probe(&ret->features);
 	ret->clock = source_try(&clock);
 	ret->cycles = source_try(&cycles);
+	ret->waits = source_blocked_way();
 	ret->object.error = kernel_side_object(&object);
 	ret->object.version = object.version;
 	ret->object.wanted_version = FPL_SHARED_VERSION;

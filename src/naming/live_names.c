@@ -25,9 +25,15 @@ static void set_sources(struct profile *live, const struct live_names_options *o
 			source_record_weigh_waits(&list[i]);
 		else if (spec->class != SOURCE_CLOCK)
 			source_record_weigh(&list[i], spec);
+		live->has_states |= spec->class == SOURCE_BLOCKED;
 	}
-	if (options->nr_sources)
+	if (source_specs_are_wall(options->sources, options->nr_sources)) {
+		source_record_weigh_waits(&list[0]);
+		list[0].name[0] = '\0';
+		profile_set_sources(live, list, 1);
+	} else if (options->nr_sources) {
 		profile_set_sources(live, list, options->nr_sources);
+	}
 }
 
 int live_names_init(struct live_names *ret, const struct live_names_options *options,

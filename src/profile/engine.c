@@ -115,8 +115,8 @@ static int check_options(const struct engine_options *o, struct fpl_err *err)
 	if (o->snapshot_bytes > FPL_SNAPSHOT_MAX)
 		return fpl_fail(err, -EINVAL, "--snapshot %u: at most %u", o->snapshot_bytes,
 				FPL_SNAPSHOT_MAX);
-	if (!has_clock && o->max_overhead > 0)
-		return fpl_fail(err, -EINVAL, "--max-overhead: is for a clock");
+	if (!has_clock && !engine_wait_period(o) && o->max_overhead > 0)
+		return fpl_fail(err, -EINVAL, "--max-overhead: is for a clock, or for waits");
 	if (!(o->max_overhead >= 0 && o->max_overhead <= 100))
 		return fpl_fail(err, -EINVAL, "--max-overhead %g: wanted 0 to 100",
 				o->max_overhead);

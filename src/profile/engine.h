@@ -237,8 +237,16 @@ struct engine_options {
 /* Are a clock and the waits of threads shown as one source, the time of threads? */
 static inline bool engine_is_wall(const struct engine_options *options)
 {
-	return options->nr_sources == 2 && options->sources[0].class == SOURCE_CLOCK &&
-	       options->sources[1].class == SOURCE_BLOCKED;
+	return source_specs_are_wall(options->sources, options->nr_sources);
+}
+
+/* The time of waits that one sample stands for at first; 0: each is sampled, or none are. */
+static inline uint64_t engine_wait_period(const struct engine_options *options)
+{
+	for (size_t i = 0; i < options->nr_sources; i++)
+		if (options->sources[i].class == SOURCE_BLOCKED)
+			return options->blocks.period_ns;
+	return 0;
 }
 
 /* Are waits sampled by who waits and who ends it together? */

@@ -346,6 +346,7 @@ static void make_onlookers(struct engine *engine)
 		.nr_sources = engine->nr_sources,
 		.kernel = &engine->kernel,
 		.limit = engine->options->max_overhead,
+		.block_ns = engine_wait_period(engine->options),
 		.max_hz = engine->options->max_hz,
 		.command = engine->command.pid,
 	};

@@ -397,6 +397,9 @@ static void take_costs(struct engine *engine, const struct run_window *window,
 	uint64_t cpu_ns = usage_cpu_ns() + engine->overhead.helpers.cpu_ns;
 
 	profile->hz_changes = engine->overhead.throttle.nr_changes - window->nr_hz_changes;
+	profile->wait_period_ns = engine_wait_period(engine->options);
+	profile->wait_period_end_ns =
+		profile->wait_period_ns ? kernel_side_block_ns(&engine->kernel) : 0;
 	tables_stats(&engine->tables, &profile->tables);
 	take_cache(engine, &profile->tables);
 	profile->drain_gap_max_ns = engine->kernel.gap_max_ns;

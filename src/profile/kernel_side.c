@@ -155,7 +155,6 @@ static void configure(struct fpless_bpf *skel, const struct engine_options *opti
 		.nr_stack_groups = nr_stack_groups(options),
 		.fp_depth = fp_depth(host),
 		.nr_sources = engine_is_joint(options) ? 1 : (uint32_t)nr_sources,
-		.block_ns = options->blocks.period_ns,
 		.block_min_ns = options->blocks.min_ns,
 		.block_max_ns = options->blocks.max_ns,
 		.block_states = options->blocks.states,
@@ -201,6 +200,7 @@ static void configure(struct fpless_bpf *skel, const struct engine_options *opti
 	/* the period of an event with a record is counted by the program, not by the kernel */
 	for (size_t i = 0; i < nr_sources; i++)
 		skel->bss->source_weights[i] = sources[i].period;
+	skel->bss->block_ns = options->blocks.period_ns;
 }
 
 /* Size the filters' maps; maps of filters that were not requested are not made. */
@@ -500,6 +500,16 @@ void kernel_side_set_weight(struct kernel_side *kernel, uint32_t source, uint64_
 {
 	__atomic_store_n(&kernel->skel->bss->source_weights[source % FPL_SOURCES_MAX], weight,
 			 __ATOMIC_SEQ_CST);
+}
+
+void kernel_side_set_block_ns(struct kernel_side *kernel, uint64_t ns)
+{
+	__atomic_store_n(&kernel->skel->bss->block_ns, ns, __ATOMIC_SEQ_CST);
+}
+
+uint64_t kernel_side_block_ns(const struct kernel_side *kernel)
+{
+	return __atomic_load_n(&kernel->skel->bss->block_ns, __ATOMIC_SEQ_CST);
 }
 
 int kernel_side_open_gate(struct kernel_side *kernel, struct fpl_err *err)

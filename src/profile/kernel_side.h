@@ -105,6 +105,11 @@ struct fpl_times kernel_side_times(const struct kernel_side *kernel);
 /* Let samples of source number @source weigh @weight from here on: while it is not enabled. */
 void kernel_side_set_weight(struct kernel_side *kernel, uint32_t source, uint64_t weight);
 
+/* Let one of each @ns of waits be sampled from here on (engine_blocks.period_ns): more than before,
+ * and at most a second; and what it is. */
+void kernel_side_set_block_ns(struct kernel_side *kernel, uint64_t ns);
+uint64_t kernel_side_block_ns(const struct kernel_side *kernel);
+
 /* Let @pid be a target with FPL_TARGET_* @flags. */
 FPL_MUST_CHECK int kernel_side_target(struct kernel_side *kernel, uint32_t pid, uint32_t flags,
 				      struct fpl_err *err);

@@ -14,12 +14,13 @@
 
 /* All pointers are borrowed. */
 struct overhead_config {
-	struct source *sources; /* [nr_sources]; no limit unless one is a clock */
+	struct source *sources; /* [nr_sources] */
 	size_t nr_sources;
 	struct kernel_side *kernel;
-	double limit;	 /* per cent, --max-overhead; 0: no limit */
-	uint64_t max_hz; /* the frequency to come up to, -F max; 0: that of source */
-	pid_t command;	 /* a child that is no helper; 0: there is no command */
+	double limit;	   /* per cent, --max-overhead; 0: none, as without a clock and block_ns */
+	uint64_t block_ns; /* of waits one is sampled for so much at first; 0: none, or each */
+	uint64_t max_hz;   /* the frequency to come up to, -F max; 0: that of source */
+	pid_t command;	   /* a child that is no helper; 0: there is no command */
 };
 
 /* Zeroed but for its config: nothing was looked at yet. */
@@ -30,6 +31,7 @@ struct overhead {
 	uint64_t next_helpers_ns; /* when they are looked at again */
 	struct throttle throttle;
 	struct source *clock;	      /* of the sources; NULL: none is one */
+	uint64_t begun_ns;	      /* the period of the throttle at first */
 	uint64_t nr_samples, work_ns; /* of what is profiled, at the last look */
 	bool has_said_stuck;
 };
@@ -38,5 +40,6 @@ struct overhead {
 void overhead_look(struct overhead *overhead, uint64_t now, bool all);
 /* Watch what the run costs from here on, where events are enabled. */
 void overhead_begin(struct overhead *overhead, uint64_t now);
-/* Sample less often where it costs too much, and as often as was asked where it does not. */
+/* Sample less often where it costs too much. Of a clock as often as was asked where it does not; of
+ * waits never more than before, so that no carry has to shrink (bpf/blocked.h). */
 void overhead_check(struct overhead *overhead, const struct fpl_counters *counters, uint64_t now);

@@ -98,8 +98,8 @@ struct profile_stack {
 /* One sample, if the profile keeps each. */
 struct profile_event {
 	uint64_t time_ns; /* since start_unix_ns */
+	uint64_t weight;  /* part of the stack's */
 	uint32_t stack;	  /* index in stacks */
-	uint32_t weight;  /* part of the stack's */
 	uint32_t tid, cpu;
 };
 
@@ -299,7 +299,10 @@ struct profile {
 				   none */
 	struct profile_tables tables;
 	double max_overhead;	     /* per cent; 0: no limit */
-	uint64_t hz_end, hz_changes; /* under that limit */
+	uint64_t hz_end, hz_changes; /* under that limit; hz_changes also of waits */
+	/* One wait is sampled for so much of them (bpf/blocked.h): at first and at the end of what
+	 * the profile is of; 0: each, or none is. */
+	uint64_t wait_period_ns, wait_period_end_ns;
 	struct profile_map maps[PROFILE_MAPS_MAX];
 	size_t nr_maps;
 	uint64_t refused[PROFILE_LIMIT_COUNT];		 /* of all owners */

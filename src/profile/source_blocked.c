@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "profile/source_blocked.h"
+
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -22,12 +24,30 @@ struct blocked {
 	int link;  /* owned: BPF link; -1: none */
 };
 
-static int open_probe(struct blocked *blocked, int cpu, struct fpl_err *err)
+/* Returns the event, which is the caller's, or a negative errno. */
+static int open_function(int cpu)
 {
 	int code = -ENOENT;
 
 	for (size_t i = 0; i < ARRAY_SIZE(functions) && code < 0; i++)
 		code = source_probe_open_function(functions[i], cpu);
+	return code;
+}
+
+enum blocked_way source_blocked_way(void)
+{
+	AUTO_FD int event = -1;
+
+	if (features_has_tracepoint(TRACEPOINT))
+		return BLOCKED_WAY_TRACEPOINT;
+	event = open_function(0);
+	return event < 0 ? BLOCKED_WAY_NONE : BLOCKED_WAY_KPROBE;
+}
+
+static int open_probe(struct blocked *blocked, int cpu, struct fpl_err *err)
+{
+	int code = open_function(cpu);
+
 	if (code < 0)
 		return fpl_fail(err, -EOPNOTSUPP,
 				"blocked time: this kernel has neither the tracepoint " TRACEPOINT

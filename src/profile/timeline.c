@@ -96,7 +96,7 @@ void timeline_sample(struct timeline *timeline, const struct fpl_sample *sample,
 	const struct profile_event event = {
 		.time_ns = since_start(timeline, sample->header.time_ns),
 		.stack = stack,
-		.weight = (uint32_t)sample->weight,
+		.weight = sample->weight,
 		.tid = sample->tid,
 		.cpu = sample->cpu,
 	};

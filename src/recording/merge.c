@@ -226,9 +226,9 @@ static void merge_events(struct merger *merger, uint64_t shift_ns)
 /* Sizes and peaks of a run: of several the largest is said. */
 static bool is_peak(const char *key)
 {
-	static const char *const peaks[] = { "tables.",		"maps.",  "maps_bytes",
-					     "rss_peak_bytes",	"hz_end", "startup_ms",
-					     "drain_gap_max_ms" };
+	static const char *const peaks[] = { "tables.",		 "maps.",	"maps_bytes",
+					     "rss_peak_bytes",	 "hz_end",	"startup_ms",
+					     "drain_gap_max_ms", "times.period" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(peaks); i++)
 		if (!strncmp(key, peaks[i], strlen(peaks[i])))

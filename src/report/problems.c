@@ -78,7 +78,12 @@ static void write_evictions(FILE *to, const struct profile_tables *tables)
 
 static void write_frequency(FILE *to, const struct profile *profile)
 {
-	if (profile->hz_changes)
+	if (profile->wait_period_end_ns != profile->wait_period_ns)
+		fprintf(to,
+			"  short waits  one sample for each %.4g ms wanted, for each %.4g ms at the end (--max-overhead %g): weights tell\n",
+			(double)profile->wait_period_ns / 1e6,
+			(double)profile->wait_period_end_ns / 1e6, profile->max_overhead);
+	if (profile->hz_changes && profile_clock(profile))
 		fprintf(to,
 			"  frequency    %" PRIu64 " Hz wanted, %" PRIu64
 			" at the end: changed %" PRIu64

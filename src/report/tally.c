@@ -293,6 +293,8 @@ static void add_times(const struct profile *profile, struct recording *to)
 	must_add_number(to, "times.runnable_waits", times->runnable.nr);
 	must_add_number(to, "times.throttled", times->throttled_ns);
 	must_add_number(to, "times.frozen", times->frozen_ns);
+	if (profile->wait_period_ns)
+		must_add_number(to, "times.period", profile->wait_period_end_ns);
 	must_add_number(to, "times.threads", times->threads);
 	must_add_number(to, "times.threads_without", times->threads_without);
 	must_add_number(to, "times.threads_left", profile->nr_times_left);

@@ -45,6 +45,12 @@ struct source_spec {
 	const char *allocator; /* of allocations: profile/heap_places.h, borrowed; NULL: found */
 };
 
+/* Are @specs [@nr] a clock and the waits of threads, which together are the time of threads? */
+static inline bool source_specs_are_wall(const struct source_spec *specs, size_t nr)
+{
+	return nr == 2 && specs[0].class == SOURCE_CLOCK && specs[1].class == SOURCE_BLOCKED;
+}
+
 /* A name that -e takes. */
 struct source_word {
 	const char *name, *alias; /* alias NULL: it has none */

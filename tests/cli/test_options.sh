@@ -76,6 +76,11 @@ refused '-c: this verb samples allocations' heap -c 10 -- true
 refused '--filter: this verb samples allocations' heap --filter 'arg0 > 1' -- true
 refused '--weight: this verb samples allocations' heap --weight arg0 -- true
 refused '--unit: this verb samples allocations' heap --unit bytes -- true
+refused '-e, -F, -c: not with --offcpu' top --offcpu -e faults -- true
+refused '-e, -F, -c: not with --offcpu' top --offcpu -F 49 -- true
+refused '-m, -M, --state, --exact: of waits, which --offcpu shows' top -m 5 -- true
+refused '--max-overhead: not with --exact' offcpu --exact --max-overhead 1 -- true
+refused '--max-overhead: not with --exact' wall --max-overhead 1 --exact -- true
 refused '--max-overhead: this verb samples allocations' heap --max-overhead 1 -- true
 refused '--live and --allocs exclude each other' heap --live --allocs -- true
 refused '--allocs and --leaks-older exclude each other' heap --allocs --leaks-older 1 -- true

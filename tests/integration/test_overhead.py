@@ -4,9 +4,11 @@
 
 import math
 import os
+import signal
 import subprocess
 import sys
 
+import waits
 from fpless_run import TIMEOUT_S, Run
 from root_case import FPLESS, RootCase, die_with_the_tests, main, write
 
@@ -25,6 +27,16 @@ while end is None or time.process_time() < end:
         end = time.process_time() + float(sys.argv[1])
 with open(sys.argv[3], "w") as file:
     file.write(str(time.clock_gettime_ns(time.CLOCK_PROCESS_CPUTIME_ID)))
+"""
+
+# Waits of a tenth of the time that one sample is for.
+SLEEPERS = """
+import threading, time
+def sleep():
+    while True:
+        time.sleep(0.001)
+for _ in range(30):
+    threading.Thread(target=sleep).start()
 """
 
 
@@ -54,6 +66,25 @@ class MaxOverhead(RootCase):
         self.assertEqual(run.faults(), [], run.stderr)
         with open(out, encoding="ascii") as file:
             return run, int(file.read())
+
+    def test_short_waits_become_rarer(self):
+        process = self.start(sys.executable, "-c", SLEEPERS, stdout=subprocess.DEVNULL)
+        with open(self.path("stderr"), "wb+") as stderr:
+            run = self.start(FPLESS, "offcpu", *Run.outputs(self.folder), "--no-cache", "--max-overhead", LIMIT, "-v", "-p",
+                             str(process.pid), stdout=subprocess.DEVNULL, stderr=stderr, preexec_fn=hurry)
+            self.wait_while_it_runs(run, "a change", lambda: b"of short waits from here on" in os.pread(
+                stderr.fileno(), 1 << 20, 0))
+            run.send_signal(signal.SIGINT)
+            run.wait(TIMEOUT_S)
+            run = Run.of_folder(self.folder, run.returncode, os.pread(stderr.fileno(), 1 << 20, 0))
+        self.assertEqual(run.faults(), [], run.stderr)
+        self.assertEqual(waits.book_faults(run), [])
+        times = run.stats["times"]
+        self.assertGreater(times["period"], waits.PERIOD_NS)
+        self.assertRegex(run.stderr, r"short waits +one sample for each 10 ms wanted, for each")
+        # by the books the sum of the weights is what was waited but for a period a thread, before and after
+        self.assertLess(times["carried"], times["threads"] * times["period"])
+        self.assertLess(times["first_carry"], times["threads"] * times["period"])
 
     def assert_weights_are_right(self, run, cpu_ns):
         weight_ns = sum(stack["weight_ns"] for stack in run.stacks)

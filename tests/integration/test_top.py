@@ -82,6 +82,18 @@ class Plain(RootCase):
             self.assertEqual(sum(block.number_of(word) for block in blocks), counted, word)
         self.assertEqual([block.number for block in blocks], list(range(1, len(blocks) + 1)))
 
+    def test_blocks_of_waits_add_up_to_their_weights(self):
+        for options in ([], ["--exact", "-m", "100"]):
+            with self.subTest(options):
+                run, blocks = self.top("--offcpu", "--interval", "0.3", *options, "-d", "600", "--", fixture("waits"), "1000",
+                                       "wait_20ms", "wait_1ms", "wait_50us")
+                weight = sum(stack["weight"] for stack in run.stacks)
+                self.assertEqual(sum(block.number_of("weight") for block in blocks), weight)
+                self.assertEqual(weight, run.stats["times"]["sampled"])
+                rows = {row[5]: int(row[3]) for block in blocks for row in block.rows}
+                self.assertGreater(rows.get("wait_20ms", 0), 0, rows)
+                self.assertNotIn("schedule", rows)  # the kernel's way to the sampler is cut
+
     def test_blocks_add_up_to_the_books(self):
         for options in (["-F", "999"], ["-F", "4999", "--stack-memory", "64K"],
                         ["-F", "999", "--snapshot", "0"], ["-F", "999", "-U"],

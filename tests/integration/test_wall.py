@@ -141,6 +141,24 @@ class Wall(RootCase):
         self.assertEqual(folded.returncode, 0, folded.stderr)
         self.assertEqual({line.split(";")[0] for line in folded.stdout.decode().splitlines()}, set(wanted))
 
+    def test_waits_are_chosen_and_time_on_a_cpu_is_kept(self):
+        run = self.run_of("--exact", "-m", "10000", "--", WAITS, "400", "wait_20ms", "wait_50us", "wait_not")
+        weights, counts = by_state(run.stacks), by_state(run.stacks, "count")
+        self.assertGreater(weights["on-cpu"]["wait_not"], 0)
+        self.assertGreater(counts["blocked"]["wait_20ms"], 10)
+        self.assertGreaterEqual(weights["blocked"]["wait_50us"], 10_000_000 * counts["blocked"]["wait_50us"])
+        self.assertGreater(run.stats["times"]["unwanted"], 0)
+        self.assertNotIn("period", run.stats["times"])
+
+    def test_samples_are_told_as_they_come(self):
+        done = self.fpless("wall", "-q", "--stream=json", "--", WAITS, "300", "wait_20ms", "wait_not")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        records = [json.loads(line) for line in done.stdout.decode().splitlines() if line.startswith("{")]
+        found = collections.Counter(record.get("state") for record in records)
+        self.assertGreater(found["blocked"], 0, found)
+        self.assertGreater(found["on-cpu"], 0, found)
+        self.assertNotIn("event", records[0])
+
     def test_the_report_says_the_sums(self):
         run = self.run_of("-v", "--", WAITS, "200", "wait_20ms")
         self.assertRegex(run.stderr, r"on CPU [\d.]+ s, runnable [\d.]+ s, blocked [\d.]+ s, unseen [\d.]+ s")

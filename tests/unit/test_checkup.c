@@ -38,6 +38,7 @@ static struct scene healthy(void)
 			.nofile_hard = 1 << 20,
 			.self_path = "/usr/bin/fpless",
 		},
+		.probes.waits = BLOCKED_WAY_TRACEPOINT,
 		.probes.object = { .version = 1, .wanted_version = 1, .nr_programs = 5 },
 		.trial = { .event = "cpu-cycles", .hz = 199, .nr_samples = 49, .nr_complete = 49 },
 	};
@@ -79,6 +80,9 @@ CHANGE(no_pt_regs, s->probes.features.present[FEATURE_TASK_PT_REGS] = 0)
 CHANGE(no_ringbuf, s->probes.features.present[FEATURE_RINGBUF] = 0)
 CHANGE(no_perf_bpf, s->probes.features.present[FEATURE_PERF_EVENT] = 0)
 CHANGE(no_read_kernel, s->probes.features.present[FEATURE_READ_KERNEL] = 0)
+CHANGE(waits_by_kprobe, s->probes.waits = BLOCKED_WAY_KPROBE)
+CHANGE(no_waits, s->probes.waits = BLOCKED_WAY_NONE)
+CHANGE(waits_untold, s->probes.waits = BLOCKED_WAY_NONE; s->probes.features.bpf = -EPERM)
 CHANGE(loop_untold, s->probes.features.present[FEATURE_LOOP] = -EPERM)
 CHANGE(loop_odd, s->probes.features.present[FEATURE_LOOP] = -ENOMEM)
 CHANGE(jit_off, sysctl[HOST_SYSCTL_JIT_ENABLE] = 0)
@@ -167,6 +171,10 @@ static const struct {
 	{ no_ringbuf, "BPF ring buffer", CHECK_FAIL, "Linux 5.8" },
 	{ no_read_kernel, "bpf_probe_read_kernel", CHECK_FAIL, "Linux 5.5" },
 	{ no_perf_bpf, "perf_event programs", CHECK_FAIL, "Linux 4.9" },
+	{ nothing, "waits", CHECK_OK, "sched_exit_tp" },
+	{ waits_by_kprobe, "waits", CHECK_OK, "a kprobe on finish_task_switch" },
+	{ no_waits, "waits", CHECK_WARN, "Linux 6.16" },
+	{ waits_untold, "waits", CHECK_WARN, "unknown without CAP_BPF" },
 	{ loop_untold, "bpf_loop", CHECK_WARN, "unknown without CAP_BPF" },
 	{ loop_odd, "bpf_loop", CHECK_WARN, "Cannot allocate memory" },
 	{ nothing, "BPF JIT", CHECK_OK, "is 1" },

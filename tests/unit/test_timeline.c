@@ -9,12 +9,14 @@
 #include "profile/timeline.h"
 
 /* A stack of one frame, known as @id; counted by the kernel side unless @count. */
+#define WEIGHT 5000000000ull /* a wait of five seconds has no room in 32 bits */
+
 static void add_stack(struct stack_store *store, uint32_t id, const char *comm, uint64_t frame,
 		      uint32_t count, struct fpl_sample *ret)
 {
 	*ret = (struct fpl_sample){
 		.header = { .time_ns = 1000 + id },
-		.weight = 10,
+		.weight = WEIGHT,
 		.id = id,
 		.count = count,
 		.tgid = 5,
@@ -31,7 +33,7 @@ static struct fpl_event record_of(uint32_t id, uint64_t time_ns, uint32_t cpu)
 	return (struct fpl_event){
 		.header = { .type = FPL_RECORD_EVENT, .time_ns = time_ns },
 		.id = id,
-		.weight = 10,
+		.weight = WEIGHT,
 		.tid = 7,
 		.cpu = cpu,
 	};
@@ -68,7 +70,7 @@ static void check_events(const struct profile *profile, const struct profile_eve
 		assert_int_equal(event->time_ns, expected[i].time_ns);
 		assert_int_equal(event->tid, expected[i].tid);
 		assert_int_equal(event->cpu, expected[i].cpu);
-		assert_int_equal(event->weight, 10);
+		assert_int_equal(event->weight, WEIGHT);
 		assert_true(event->stack < profile->nr_stacks);
 		assert_int_equal(profile->stacks[event->stack].frames[0], frames[i]);
 	}
@@ -127,7 +129,7 @@ static void events_beyond_their_memory_are_counted(void **state)
 	for (uint64_t i = 0; i < 3010; i++)
 		record(&timeline, 1, i, 0);
 	assert_int_equal(timeline.nr_beyond, 10);
-	assert_int_equal(stack_store_count(store, 1, 3010, 30100, 0), 0);
+	assert_int_equal(stack_store_count(store, 1, 3010, 3010 * WEIGHT, 0), 0);
 	finish(&timeline, store, &profile);
 	assert_int_equal(profile.nr_events, 3000);
 	assert_int_equal(profile_shown(&profile) - profile.nr_events, 10);
@@ -152,7 +154,7 @@ static void events_of_names_that_are_not_wanted_go(void **state)
 	for (uint32_t id = 1; id <= 4; id++) {
 		add_stack(store, id, id % 2 ? "sh" : "perl", 0x10 * id, 0, &sample);
 		record(&timeline, id, id - 1, 0);
-		assert_int_equal(stack_store_count(store, id, 1, 10, 0), 0);
+		assert_int_equal(stack_store_count(store, id, 1, WEIGHT, 0), 0);
 	}
 	finish(&timeline, store, &profile);
 	assert_int_equal(profile.nr_events, 4);
