@@ -297,17 +297,21 @@ static __always_inline void fp_stack(const struct moment *moment, struct fpl_scr
 static __always_inline void fp_append(const struct moment *moment, struct fpl_scratch *s)
 {
 	__u64 at = (__u32)s->sample.nr_user + s->sample.nr_kernel;
+	__u64 *to;
 	__u32 nr;
 
 	LOOKUP_OPAQUE(at);
 	if (at > FPL_USER_FRAMES_MAX + FPL_KERNEL_DEPTH_MAX)
 		return;
+	/* kernel 6.1 forgets the bound of a number that is kept on the stack, but not a pointer's
+	 */
+	LOOKUP_OPAQUE(at);
+	to = s->frames + at;
+	LOOKUP_OPAQUE(to);
 	if (s->fp_regs.is_64bit) {
-		nr = fp_chain_walk(&s->walk, s->frames + at, s->fp_regs.pc, s->fp_regs.fp,
-				   config.fp_depth);
+		nr = fp_chain_walk(&s->walk, to, s->fp_regs.pc, s->fp_regs.fp, config.fp_depth);
 	} else {
-		long size = bpf_get_stack(moment->ctx, s->frames + at, FPL_FP_DEPTH_MAX * 8,
-					  BPF_F_USER_STACK);
+		long size = bpf_get_stack(moment->ctx, to, FPL_FP_DEPTH_MAX * 8, BPF_F_USER_STACK);
 
 		nr = size > 0 ? (__u32)size / 8 : 0;
 	}
