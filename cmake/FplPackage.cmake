@@ -68,12 +68,14 @@ foreach(name postinst postrm)
   list(APPEND CPACK_DEBIAN_FPLESS_PACKAGE_CONTROL_EXTRA ${PROJECT_BINARY_DIR}/package/fpless/${name})
 endforeach()
 
-# The service. `cmake --install` leaves it out: it belongs to the system.
+# The services. `cmake --install` leaves them out: they belong to the system.
 fpl_package(fpless-agent agent "${agent}")
 fpl_control_field("${agent}" Architecture CPACK_DEBIAN_AGENT_PACKAGE_ARCHITECTURE)
 set(CPACK_DEBIAN_AGENT_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_AGENT_PACKAGE_DEPENDS "fpless (>= ${CPACK_PACKAGE_VERSION})")
 install(FILES debian/fpless-agent.service DESTINATION /lib/systemd/system COMPONENT agent EXCLUDE_FROM_ALL)
+install(FILES debian/fpless-agent.fpless-serve.service DESTINATION /lib/systemd/system RENAME fpless-serve.service COMPONENT agent
+        EXCLUDE_FROM_ALL)
 install(FILES debian/agent.conf DESTINATION /etc/fpless COMPONENT agent EXCLUDE_FROM_ALL)
 set(reload "if [ -d /run/systemd/system ]; then\n\tsystemctl --system daemon-reload || true\nfi\n")
 file(READ ${PROJECT_SOURCE_DIR}/debian/fpless-agent.postrm script)
@@ -82,10 +84,10 @@ fpl_package_script(fpless-agent postrm "${script}")
 fpl_package_script(fpless-agent postinst "#!/bin/sh\nset -e\n
 if [ \"$1\" = configure ] && [ -d /run/systemd/system ]; then
 \tsystemctl --system daemon-reload || true
-\t[ -z \"$2\" ] || deb-systemd-invoke try-restart fpless-agent.service || true\nfi\n")
+\t[ -z \"$2\" ] || deb-systemd-invoke try-restart fpless-agent.service fpless-serve.service || true\nfi\n")
 fpl_package_script(fpless-agent prerm "#!/bin/sh\nset -e\n
 if [ \"$1\" = remove ] && [ -d /run/systemd/system ]; then
-\tdeb-systemd-invoke stop fpless-agent.service || true\nfi\n")
+\tdeb-systemd-invoke stop fpless-serve.service fpless-agent.service || true\nfi\n")
 file(WRITE ${PROJECT_BINARY_DIR}/package/fpless-agent/conffiles "/etc/fpless/agent.conf\n")
 set(CPACK_DEBIAN_AGENT_PACKAGE_CONTROL_EXTRA)
 foreach(name postinst prerm postrm conffiles)

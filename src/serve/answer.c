@@ -16,8 +16,8 @@
 
 #define TEXT_TYPE "text/plain; charset=utf-8"
 
-/* Nothing may be loaded or run. */
-#define POLICY_NONE "default-src 'none'; frame-ancestors 'none'; sandbox"
+/* Nothing may be loaded or run. Our page shows refusals in the place of reports. */
+#define POLICY_NONE "default-src 'none'; frame-ancestors 'self'; sandbox"
 
 /* Reports name their script and style by hashes themselves, and are shown within our page. */
 #define POLICY_REPORT                                                                 \

@@ -99,7 +99,6 @@ static enum MHD_Result give_metrics(struct server *server, struct MHD_Connection
 	static const char type[] = "text/plain; version=0.0.4; charset=utf-8";
 	const char *path = server->options->metrics;
 	AUTO_FREE char *text = must_malloc(METRICS_BYTES), *whole = NULL;
-	enum MHD_Result ret;
 	ssize_t nr;
 	size_t size;
 	FILE *to;
@@ -123,8 +122,7 @@ static enum MHD_Result give_metrics(struct server *server, struct MHD_Connection
 		fprintf(to, "fpless_serve_requests_total{outcome=\"%s\"} %llu\n", names[i],
 			(unsigned long long)server->outcomes[i]);
 	must_memstream_close(to);
-	ret = answer_text(connection, type, whole, size);
-	return ret;
+	return answer_text(connection, type, whole, size);
 }
 
 static const struct given {
@@ -316,17 +314,14 @@ static void cut_off(const struct visitor *visitor)
 		shutdown(info->connect_fd, SHUT_RDWR);
 }
 
-/* See to those whose answers have come, and those who take too long. Returns whether anybody is
- * here. */
-static bool look_after(struct server *server)
+/* Answers that have come are given, and visitors who take too long are cut off. */
+static void look_after(struct server *server)
 {
 	uint64_t now_ns = clock_monotonic_ns();
-	bool is_anybody = false;
 
 	for (size_t i = 0; i < SERVER_VISITS; i++) {
 		struct visitor *visitor = &server->visitors[i];
 
-		is_anybody |= visitor->state != NOBODY;
 		if (visitor->state == ASKING &&
 		    asking_has_ended(&visitor->asking, now_ns, &visitor->status, visitor->said)) {
 			visitor->state = ASKED;
@@ -337,20 +332,21 @@ static bool look_after(struct server *server)
 			cut_off(visitor);
 		}
 	}
-	return is_anybody;
 }
 
 /* Wait for what comes next. Returns false where a signal says that it is over. */
-static bool wait_for_more(const struct server *server, int epoll_fd, bool is_anybody)
+static bool wait_for_more(const struct server *server, int epoll_fd)
 {
 	struct pollfd fds[2 + SERVER_VISITS] = { { .fd = epoll_fd, .events = POLLIN },
 						 { .fd = server->signal_fd, .events = POLLIN } };
 	MHD_UNSIGNED_LONG_LONG wanted;
-	int timeout = is_anybody ? TICK_MS : -1;
+	int timeout = -1;
 
 	for (size_t i = 0; i < SERVER_VISITS; i++) {
 		const struct visitor *visitor = &server->visitors[i];
 
+		if (visitor->state != NOBODY)
+			timeout = TICK_MS;
 		fds[2 + i] =
 			(struct pollfd){ .fd = visitor->state == ASKING ? visitor->asking.end_fd
 									: -1,
@@ -407,7 +403,6 @@ int server_run(const struct server_options *options, void (*ready)(void *ctx), v
 {
 	static struct server server; /* large, and there is one */
 	int code, epoll_fd;
-	bool is_anybody = false;
 
 	server = (struct server){ .options = options, .signal_fd = -1 };
 	code = start(&server, err);
@@ -415,13 +410,13 @@ int server_run(const struct server_options *options, void (*ready)(void *ctx), v
 		return code;
 	epoll_fd = MHD_get_daemon_info(server.daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
 	ready(ctx);
-	while (wait_for_more(&server, epoll_fd, is_anybody)) {
+	while (wait_for_more(&server, epoll_fd)) {
+		look_after(&server);
 		/* a place that becomes free is given to the next one by the next run only */
 		do {
 			server.has_left = false;
 			MHD_run(server.daemon);
 		} while (server.has_left);
-		is_anybody = look_after(&server);
 	}
 	stop(&server);
 	return 0;

@@ -8,7 +8,7 @@ Pages in a Chromium without a screen, for tests: opened from a file, clicked, ty
             page.wait("document.title === 'zoomed'")
 
 Nothing that a page does may go wrong unseen: an error on its console, an exception that nobody catches, a request for
-anything but the page itself, and what its content security policy stops make `page.check()` raise PageError; it is called
+anything but the page itself (of a server: what is below it), and what its content security policy stops make `page.check()` raise PageError; it is called
 when the page is closed.
 """
 
@@ -149,8 +149,9 @@ class Browser:
             time.sleep(0.1)
 
     def open(self, path, width=1280, height=800, dark=False, fragment="", wait=True):
-        """A page that shows the file @path, loaded unless not @wait."""
-        page = Page(self, pathlib.Path(path).resolve().as_uri() + ("#" + fragment if fragment else ""))
+        """A page that shows the file @path, or what a server has at that URL, loaded unless not @wait."""
+        url = path if path.startswith("http://") else pathlib.Path(path).resolve().as_uri()
+        page = Page(self, url + ("#" + fragment if fragment else ""))
         try:
             page.resize(width, height)
             page.use_dark(dark)
@@ -234,7 +235,10 @@ class Page:
                 self.problems.append("the page crashed")
 
     def _is_own(self, url):
-        return url.split("#")[0] == self.url.split("#")[0] or url == "about:blank"
+        own = self.url.split("#")[0]
+        if own.startswith("http://") and url.startswith(own):
+            return True  # what its server has
+        return url.split("#")[0] == own or url == "about:blank"
 
     def take_problems(self):
         """What went wrong since the last time, a line each; it counts no more."""

@@ -77,3 +77,16 @@ def write_page(page, *command):
     if done.returncode:
         sys.exit(f"{' '.join(command)}: {done.returncode}: {done.stderr}")
     return page
+
+
+def write_store(store, fpless, now):
+    """A store of ten windows, one a minute until @now, in seconds; `hot' comes with the sixth."""
+    files = []
+    for nr in range(10):
+        recording = Recording(start_unix_ns=(now - 600 + 60 * nr) * 10**9)
+        recording.add(200, ["main", "work"]).add(50, ["main", "idle"], comm="other")
+        if nr >= 5:
+            recording.add(200, ["main", "hot"])
+        files.append(f"{store}-{nr}.jsonl")
+        recording.write(files[-1])
+    subprocess.run([fpless, "query", "import", "--store", store, *files], check=True)

@@ -23,7 +23,7 @@ FPLESS = os.path.realpath(sys.argv[1])
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "support"))
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "browser"))
 
-from recordings import Recording  # noqa: E402
+from recordings import write_store  # noqa: E402
 from waiting import wait_for  # noqa: E402
 
 ADDRESS = re.compile(r"http://127\.0\.0\.1:(\d+)/#token=([0-9a-f]{64})")
@@ -49,15 +49,7 @@ class Serve(unittest.TestCase):
         cls.folder = tempfile.mkdtemp()
         os.chmod(cls.folder, 0o755)
         cls.store, cls.token = os.path.join(cls.folder, "store"), os.path.join(cls.folder, "token")
-        files = []
-        for nr in range(10):
-            recording = Recording(start_unix_ns=(NOW - 600 + 60 * nr) * 10**9)
-            recording.add(200, ["main", "work"]).add(50, ["main", "idle"], comm="other")
-            if nr >= 5:
-                recording.add(200, ["main", "hot"])
-            files.append(os.path.join(cls.folder, f"{nr}.jsonl"))
-            recording.write(files[-1])
-        subprocess.run([FPLESS, "query", "import", "--store", cls.store, *files], check=True)
+        write_store(cls.store, FPLESS, NOW)
 
     @classmethod
     def tearDownClass(cls):

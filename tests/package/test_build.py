@@ -51,7 +51,7 @@ class Build(unittest.TestCase):
     def test_names(self):
         """The packages, what gdb needs of them, and the same packages by cpack."""
         names = [re.sub("_.*", "", name) for name in self.debian]
-        self.assertEqual(names, ["fpless-agent", "fpless-dbgsym", "fpless"])
+        self.assertEqual(names, ["fpless-agent-dbgsym", "fpless-agent", "fpless-dbgsym", "fpless"])
         self.assertEqual(list(self.cpack), [os.path.basename(deb) for deb in (self.agent, self.deb)])
 
     def test_control(self):
@@ -59,13 +59,19 @@ class Build(unittest.TestCase):
         fields = ("Package", "Version", "Architecture", "Maintainer", "Section", "Priority", "Description")
         for one, other, more in ((self.deb, self.packed, "Suggests"), (self.agent, self.packed_agent, "Depends")):
             for field in (*fields, more):
-                value = said("dpkg-deb", "-f", one, field)
-                self.assertTrue(value.strip(), field)
-                self.assertEqual(value, said("dpkg-deb", "-f", other, field), field)
+                value, packed = (said("dpkg-deb", "-f", deb, field).strip() for deb in (one, other))
+                self.assertTrue(value, field)
+                # in the order that each has chosen
+                if field == "Depends":
+                    value, packed = (sorted(text.split(", ")) for text in (value, packed))
+                self.assertEqual(value, packed, field)
         for deb in (self.deb, self.packed):
             depends = said("dpkg-deb", "-f", deb, "Depends")
             for library in ("libc6", "libbpf1", "libelf1", "libdw1"):
                 self.assertRegex(depends, rf"\b{library} \(>= ")
+            self.assertNotIn("microhttpd", depends, "a plain fpless has no web server")
+        for deb in (self.agent, self.packed_agent):
+            self.assertRegex(said("dpkg-deb", "-f", deb, "Depends"), r"\blibmicrohttpd12 \(>= ")
 
     def test_files(self):
         """Program, manual, completions, documents: in both, root's, with the same rights."""
@@ -86,11 +92,13 @@ class Build(unittest.TestCase):
             self.assertIn(f"/usr/share/man/man{section}/{name.removesuffix('.scd')}.gz", files)
 
     def test_agent(self):
-        """The unit and its configuration, in both, and the administrator's changes to it are kept."""
+        """The units, the server and the configuration, in both, and the administrator's changes to it are kept."""
         files = contents(self.agent)
         self.assertEqual(files, contents(self.packed_agent))
-        for path in ("/lib/systemd/system/fpless-agent.service", "/etc/fpless/agent.conf"):
-            self.assertEqual(files[path], ("-rw-r--r--", "root/root"))
+        for path, mode in (("/lib/systemd/system/fpless-agent.service", "-rw-r--r--"), ("/etc/fpless/agent.conf", "-rw-r--r--"),
+                           ("/lib/systemd/system/fpless-serve.service", "-rw-r--r--"),
+                           ("/usr/lib/fpless/fpless-serve", "-rwxr-xr-x")):
+            self.assertEqual(files[path], (mode, "root/root"))
             self.assertNotIn(path, contents(self.deb), "a plain fpless has no service")
         for deb in (self.agent, self.packed_agent):
             self.assertEqual(said("dpkg-deb", "-I", deb, "conffiles").split(), ["/etc/fpless/agent.conf"])

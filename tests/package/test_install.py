@@ -4,7 +4,7 @@
 
 The packages that test_build.py left in FOLDER, in the fresh Debian of test_root.py: installed by apt, fpless profiles a
 perl of that Debian to the outermost frame, and both are removed without a trace. Installed again, beside systemd, the
-service of fpless-agent keeps windows."""
+service of fpless-agent keeps windows, and fpless-serve answers from them."""
 
 import errno
 import glob
@@ -52,6 +52,14 @@ def profile(root):
     assert os.path.isdir(os.path.join(root.path, "var/cache/fpless")), "no tables were kept"
     return f"{stats['complete']} of {judged} user stacks complete"
 
+
+# GET over the Unix socket of the server.
+GET = """
+use IO::Socket::UNIX;
+my $socket = IO::Socket::UNIX->new("/run/fpless-serve/socket") or die "no server: $!";
+print $socket "GET $ARGV[0] HTTP/1.1\\r\\nHost: localhost\\r\\n\\r\\n";
+print <$socket>;
+"""
 
 # systemd as the first process of a namespace, as a container has it.
 BOOT = """
@@ -131,6 +139,12 @@ def agent(root):
                      inside("systemctl", "show", "--property=StatusText", "fpless-agent"))
             wait_for("window of perl", lambda: "Perl_runops_standard" in
                      inside("fpless", "query", "top", "--comm", "^perl$", status=None))
+            inside("sh", "-c", "systemctl start fpless-serve || { journalctl --unit fpless-serve --no-pager; exit 1; }")
+            for path, wanted in (("/api/top?comm=perl", "Perl_runops_standard"), ("/metrics", "fpless_windows_total ")):
+                answered = inside("perl", "-e", GET, path)
+                assert wanted in answered, answered + inside("journalctl", "--unit", "fpless-serve", "--output", "cat")
+            inside("systemctl", "stop", "fpless-serve")
+            assert "Result=success" in inside("systemctl", "show", "--property=Result", "fpless-serve")
             inside("systemctl", "stop", "fpless-agent")
             assert "Result=success" in inside("systemctl", "show", "--property=Result", "fpless-agent")
             said = inside("journalctl", "--unit", "fpless-agent", "--output", "cat")
@@ -139,7 +153,7 @@ def agent(root):
             assert "as it was written" in inside("fpless", "query", "check")
         finally:
             booted.kill()
-    return "the service keeps windows"
+    return "the service keeps windows, and they are served"
 
 
 def test(folder, work):

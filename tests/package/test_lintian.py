@@ -23,7 +23,7 @@ def main():
     if not shutil.which("lintian"):
         print("SKIP: lintian is not installed")
         return 77
-    assert len(wanted) == 6, wanted
+    assert len(wanted) == 7, wanted
     with tempfile.TemporaryDirectory() as home:
         done = subprocess.run(["lintian", "--no-cfg", "--fail-on", "error,warning", *wanted],
                               env=source_copy.environment(home), stdin=subprocess.DEVNULL,

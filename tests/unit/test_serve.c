@@ -3,12 +3,15 @@
 #include "cmocka_all.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
+#include "serve/asking.h"
 #include "serve/door.h"
 #include "serve/question.h"
 
@@ -270,6 +273,66 @@ static void a_socket_is_guarded_by_its_mode(void **state)
 	assert_int_equal(door_judge(&door, &visit, DOOR_TOKEN, &why), 405);
 }
 
+/* The status of what the shell does for @script, and what it said; *asking is there to be read. */
+static unsigned ask_shell(const char *script, uint64_t now_ns, struct asking *asking,
+			  char said[ASKING_SAID_BYTES])
+{
+	char *words[] = { "-c", (char *)script, NULL };
+	struct fpl_err err = { 0 };
+	struct pollfd end;
+	unsigned status = 0;
+
+	if (asking_start("/bin/sh", words, asking, &err))
+		fail_msg("%s", err.msg);
+	end = (struct pollfd){ .fd = asking->end_fd, .events = POLLIN };
+	while (!asking_has_ended(asking, now_ns, &status, said))
+		poll(&end, 1, -1);
+	return status;
+}
+
+static void the_end_of_a_question_is_a_status(void **state)
+{
+	static const struct {
+		const char *script;
+		uint64_t now_ns;
+		unsigned status;
+		const char *said;
+	} cases[] = {
+		{ "echo answer", 0, 200, "" },
+		{ "echo 'fpless query: --from x: expected' >&2; exit 1", 0, 400,
+		  "--from x: expected" },
+		{ "echo 'fpless: no samples' >&2; echo more >&2; exit 3", 0, 404, "no samples" },
+		{ "printf 'fpless: a\\033b' >&2; exit 2", 0, 500, "a\\x1bb" },
+		{ "kill -SEGV $$", 0, 500, "" },
+		{ "exec sleep 1000", UINT64_MAX, 503, "takes more than" },
+		{ "exec head -c 80000000 /dev/zero", 0, 413, "more than 64 MiB" },
+		/* nothing of ours is there: no variable, no descriptor, no file as input */
+		{ "test -z \"$HOME$USER\" && ! read -r x && ! test -e /proc/$$/fd/3", 0, 200, "" },
+	};
+
+	(void)state;
+	setenv("HOME", "/", 1);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		CLEANUP(asking_fini) struct asking asking = ASKING_NONE;
+		char said[ASKING_SAID_BYTES];
+		unsigned status = ask_shell(cases[i].script, cases[i].now_ns, &asking, said);
+
+		if (status != cases[i].status || !strstr(said, cases[i].said))
+			fail_msg("%s: %u: %s", cases[i].script, status, said);
+	}
+}
+
+static void an_answer_is_read_from_its_file(void **state)
+{
+	CLEANUP(asking_fini) struct asking asking = ASKING_NONE;
+	char said[ASKING_SAID_BYTES], answer[16] = "";
+
+	(void)state;
+	assert_int_equal(ask_shell("echo answer", 0, &asking, said), 200);
+	assert_int_equal(pread(asking.answer_fd, answer, sizeof(answer), 0), 7);
+	assert_string_equal(answer, "answer\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -279,6 +342,8 @@ int main(void)
 		cmocka_unit_test(a_port_knows_who_may_ask),
 		cmocka_unit_test(what_is_said_twice_is_refused),
 		cmocka_unit_test(a_socket_is_guarded_by_its_mode),
+		cmocka_unit_test(the_end_of_a_question_is_a_status),
+		cmocka_unit_test(an_answer_is_read_from_its_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
