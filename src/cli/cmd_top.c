@@ -161,9 +161,10 @@ static void check_all(struct top_verb *verb, struct argp_state *state)
 		output->no_lines = true;
 }
 
-static const struct argp_child children[] = {
-	{ .argp = &sampling_argp }, { .argp = &stack_filter_argp }, { .argp = &wait_argp }, { 0 }
-};
+static const struct argp_child children[] = { { .argp = &sampling_argp },
+					      { .argp = &stack_filter_argp },
+					      { .argp = &bare_wait_argp },
+					      { 0 } };
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {

@@ -12,13 +12,9 @@
 
 enum { KEY_STATE = 0x500, KEY_EXACT };
 
+#define HEADING FIRST_HEADING("Which waits:"),
 #define LENGTHS                                                                                   \
-	FIRST_HEADING("Which waits:"), { "min-block-time",                                        \
-					 'm',                                                     \
-					 "US",                                                    \
-					 0,                                                       \
-					 "Only waits of this many microseconds or more",          \
-					 0 },                                                     \
+	{ "min-block-time", 'm', "US", 0, "Only waits of this many microseconds or more", 0 },    \
 	{                                                                                         \
 		"max-block-time", 'M', "US", 0, "Only waits of this many microseconds or less", 0 \
 	}
@@ -28,17 +24,19 @@ enum { KEY_STATE = 0x500, KEY_EXACT };
 			"Take a stack of every wait (default: of each of 10 ms or more; of shorter ones a stack for each 10 ms of them)", \
 			0                                                                                                                 \
 	}
+#define ALL                                                                                                                                                                                        \
+	LENGTHS,                                                                                                                                                                                   \
+		{ "state",                                                                                                                                                                         \
+		  KEY_STATE,                                                                                                                                                                       \
+		  "S|D|T|R|all",                                                                                                                                                                   \
+		  0,                                                                                                                                                                               \
+		  "Only waits in these states, separated by commas: S, that a signal ends; D, that none does, as for a disk; T, stopped; all: these three; R, runnable: for a CPU (default: S,D)", \
+		  0 },                                                                                                                                                                             \
+		EXACT
 
-static const struct argp_option options_list[] = {
-	LENGTHS,
-	{ "state", KEY_STATE, "S|D|T|R|all", 0,
-	  "Only waits in these states, separated by commas: S, that a signal ends; D, that none does, as for a disk; T, stopped; all: these three; R, runnable: for a CPU (default: S,D)",
-	  0 },
-	EXACT,
-	{ 0 }
-};
-
-static const struct argp_option length_list[] = { LENGTHS, EXACT, { 0 } };
+static const struct argp_option options_list[] = { HEADING ALL, { 0 } };
+static const struct argp_option bare_list[] = { ALL, { 0 } };
+static const struct argp_option length_list[] = { HEADING LENGTHS, EXACT, { 0 } };
 
 /* End the process with one line and CLI_EXIT_USAGE. */
 #define refuse(state, ...) argp_failure(state, CLI_EXIT_USAGE, 0, __VA_ARGS__)
@@ -166,6 +164,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 const struct argp wait_argp = { .options = options_list, .parser = parse_option };
+const struct argp bare_wait_argp = { .options = bare_list, .parser = parse_option };
 
 /* Waits in @states, which are not to be chosen. */
 static error_t parse_in_states(int key, char *arg, struct argp_state *state, uint32_t states)

@@ -9,6 +9,8 @@
 /* Argp of these options, the first child of the verb's; its input is a struct sampling_options,
  * whose blocks it fills in. An invalid option ends the process with CLI_EXIT_USAGE and one line. */
 extern const struct argp wait_argp;
+/* The same without a heading: they stand with the verb's own. */
+extern const struct argp bare_wait_argp;
 /* The same of waits at locks, which are all in one state, and of those in all states together with
  * time on a CPU. */
 extern const struct argp lock_wait_argp, wall_wait_argp;
