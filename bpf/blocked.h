@@ -497,6 +497,15 @@ static __always_inline __u32 wait_flags(const struct fpl_thread_times *t, __u32 
 	return t->sleep ? FPL_SAMPLE_RUNNABLE | FPL_SAMPLE_WOKEN : FPL_SAMPLE_RUNNABLE;
 }
 
+/* Give the sample the links of @t, or, where that is NULL, none. Not inlined: kernel 6.1 allows 512
+ * bytes of stack, and a sample needs most of it. */
+static __noinline void links_begin(struct fpl_scratch *s, const struct fpl_thread_times *t)
+{
+	links_clear(s);
+	for (__u32 i = 0; t && config.nr_links && i + 1 < FPL_LINKS_MAX; i++)
+		s->given.links[i] = t->links[i];
+}
+
 /* Take a slot for the moment, whose sample weighs @weight ns of a wait, with the links of @t (NULL:
  * none). Returns its scratch; NULL: no slot is free. */
 static __always_inline struct fpl_scratch *wait_weigh(struct moment *moment, __u64 weight,
@@ -509,9 +518,7 @@ static __always_inline struct fpl_scratch *wait_weigh(struct moment *moment, __u
 	if (s) {
 		s->given.weight = weight;
 		s->given.objects = 0; /* it is no allocation */
-		links_clear(s);
-		for (__u32 i = 0; t && config.nr_links && i + 1 < FPL_LINKS_MAX; i++)
-			s->given.links[i] = t->links[i];
+		links_begin(s, t);
 	}
 	return s;
 }

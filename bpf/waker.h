@@ -60,8 +60,9 @@ static __noinline void waker_name(struct task_struct *wakee, struct fpl_scratch 
 }
 
 /* Make the links of a wait that @waker ended: its stack has just been counted. What it waited for
- * itself before is in its own storage. */
-static __always_inline void links_make(struct fpl_scratch *s, enum waker waker)
+ * itself before is in its own storage. They are kept in @t, that of the thread that waited. */
+static __always_inline void links_make(struct fpl_scratch *s, struct fpl_thread_times *t,
+				       enum waker waker)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	int is_thread = waker == WAKER_THREAD && task->pid;
@@ -75,6 +76,8 @@ static __always_inline void links_make(struct fpl_scratch *s, enum waker waker)
 		links[2] = own ? own->links[1] : 0;
 	if (config.nr_links > 3)
 		links[3] = own ? own->links[2] : 0;
+	for (__u32 i = 0; i + 1 < FPL_LINKS_MAX; i++)
+		t->links[i] = links[i];
 }
 
 /* Count the sample of a wait that @wakee is woken up from. It weighs @weight and has no stack: its
@@ -95,13 +98,28 @@ static __noinline void chain_count(struct task_struct *wakee, struct fpl_scratch
 	sample_count(s, count);
 }
 
-/* A wait of the other thread, whose books are @t, is over, and its sample weighs @weight; 0: that
- * is taken when the thread runs. */
-static __always_inline void waker_sample(void *ctx, struct task_struct *wakee,
-					 struct fpl_thread_times *t, __u64 weight)
+/* The stack of who woke @wakee up has been counted: keep links to it, and, unless that is done when
+ * @wakee runs, count the sample of its wait. Not inlined, as links_begin(). */
+static __noinline void links_count(struct task_struct *wakee, __u32 slot)
+{
+	struct fpl_thread_times *t = times_of(wakee);
+	struct fpl_scratch *s = slot_scratch(slot);
+	__u64 weight;
+
+	if (!t || !s)
+		return;
+	links_make(s, t, waker_now());
+	weight = config.flags & FPL_CONFIG_PAIRS ? 0 : waits_take_due(t, FPL_THREAD_BLOCKED);
+	if (weight)
+		chain_count(wakee, s, weight);
+}
+
+/* A wait of the other thread is over: sample who ended it, with @weight; 0: as what links lead to.
+ */
+static __always_inline void waker_sample(void *ctx, struct task_struct *wakee, __u64 weight)
 {
 	struct moment moment = { .ctx = ctx, .has_weight = 1, .wakee = wakee };
-	struct fpl_scratch *s = wait_weigh(&moment, config.nr_links ? 0 : weight, 0);
+	struct fpl_scratch *s = wait_weigh(&moment, weight, 0);
 	enum waker waker;
 
 	if (!s)
@@ -115,22 +133,41 @@ static __always_inline void waker_sample(void *ctx, struct task_struct *wakee,
 		sample_at(&moment);
 	else
 		waker_name(wakee, s, waker);
-	if (config.nr_links) {
-		links_make(s, waker);
-		for (__u32 i = 0; i + 1 < FPL_LINKS_MAX; i++)
-			t->links[i] = s->given.links[i];
-		if (weight)
-			chain_count(wakee, s, weight);
-	}
+	if (config.nr_links)
+		links_count(moment.wakee, moment.slot);
 	slot_give_back(moment.slot);
 }
 
-/* Is a wait of this thread one that is asked for? Not inlined: kernel 6.1 allows 512 bytes of
- * stack, and the sample needs most of it. */
-static __noinline int is_wakee_wanted(struct task_struct *task)
+/* Is a wait of this thread one that is asked for? */
+static __always_inline int is_wakee_wanted(struct task_struct *task)
 {
 	return is_wanted(task, tid_of(task)) &&
 	       !((config.flags & FPL_CONFIG_USER_WAKEES) && (task->flags & PF_KTHREAD));
+}
+
+#define WAIT_NOT_DUE (~0ull)
+
+/* The task is woken up: close its wait in its books. Returns what the sample of who does it weighs,
+ * 0: it is what links lead to; or WAIT_NOT_DUE. Not inlined, as links_begin(). */
+static __noinline __u64 wait_close(struct task_struct *task)
+{
+	__u64 ns = 0;
+	struct fpl_thread_times *t = times_wake(task, &ns);
+
+	if (!t)
+		return WAIT_NOT_DUE;
+	if (!is_wakee_wanted(task) ||
+	    ((config.flags & FPL_CONFIG_LOCKS) && !lock_ended(task, t, ns))) {
+		wait_unwanted(&t->blocked, ns);
+		return WAIT_NOT_DUE;
+	}
+	if (block_ended(t, ns) && config.nr_links) {
+		t->links[0] = FPL_LINK_UNSAMPLED;
+		t->links[1] = t->links[2] = 0;
+	}
+	if (!t->blocked.due_ns)
+		return WAIT_NOT_DUE;
+	return config.nr_links ? 0 : waits_take_due(t, FPL_THREAD_BLOCKED);
 }
 
 /*
@@ -142,29 +179,9 @@ static __noinline int is_wakee_wanted(struct task_struct *task)
 SEC("tp_btf/sched_waking")
 int BPF_PROG(sample_waking, struct task_struct *task)
 {
-	struct fpl_thread_times *t;
-	__u64 ns = 0, weight;
-	int is_asked_for;
+	__u64 weight = gate_is_open() ? wait_close(task) : WAIT_NOT_DUE;
 
-	if (!gate_is_open())
-		return 0;
-	t = times_wake(task, &ns);
-	if (!t)
-		return 0;
-	if (!is_wakee_wanted(task) ||
-	    ((config.flags & FPL_CONFIG_LOCKS) && !lock_ended(task, t, ns))) {
-		wait_unwanted(&t->blocked, ns);
-		return 0;
-	}
-	is_asked_for = block_ended(t, ns);
-	if (is_asked_for && config.nr_links) {
-		t->links[0] = FPL_LINK_UNSAMPLED;
-		t->links[1] = t->links[2] = 0;
-	}
-	if (!t->blocked.due_ns)
-		return 0;
-	/* with FPL_CONFIG_PAIRS the sample of the wait itself is taken when the thread runs */
-	weight = config.flags & FPL_CONFIG_PAIRS ? 0 : waits_take_due(t, FPL_THREAD_BLOCKED);
-	waker_sample(ctx, task, t, weight);
+	if (weight != WAIT_NOT_DUE)
+		waker_sample(ctx, task, weight);
 	return 0;
 }
