@@ -43,7 +43,7 @@ static const struct argp_option options_list[] = {
 	  "(text as of perf script), .pb.gz (pprof), .speedscope.json, .json (Firefox Profiler), .svg (flame graph) or .html; of text with .gz or .zst behind it, packed; - is stdout",
 	  2 },
 	{ "format", KEY_FORMAT, "FORMAT", 0,
-	  "Format of stdout, or of each -o with an unknown extension (may be repeated): folded, text, jsonl, perf, pprof, speedscope, firefox, svg, html or html-data",
+	  "Format of stdout, or of each -o with an unknown extension (may be repeated): folded, text, jsonl, perf, pprof, speedscope, firefox, svg, html-data or html",
 	  2 },
 	{ "stats", KEY_STATS, "FILE", 0, "Write the closing numbers as JSON", 2 },
 	{ "open", KEY_OPEN, NULL, 0,

@@ -35,12 +35,12 @@ const struct format formats[] = {
 	  .extensions = { ".json", ".firefox.json", ".profile.json" },
 	  .write = firefox_write },
 	{ .name = "svg", .extensions = { ".svg" }, .write = svg_write, .picture = true },
+	{ .name = "html-data", .write = html_data_write, .picture = true },
 	{ .name = "html",
 	  .extensions = { ".html", ".htm" },
 	  .write = html_write,
 	  .picture = true,
 	  .missing = HTML_MISSING },
-	{ .name = "html-data", .write = html_data_write, .picture = true },
 };
 
 const size_t formats_nr = ARRAY_SIZE(formats);
