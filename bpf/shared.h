@@ -536,8 +536,8 @@ struct fpl_life {
 /* With FPL_CONFIG_WAKERS: samples are of both: of the thread that waits, whose key has links (enum
  * fpl_wait_word), and of the one that ended it, FPL_SAMPLE_WAKER. */
 #define FPL_CONFIG_PAIRS   4194304u
-#define FPL_CONFIG_LOCKS   262144u  /* with FPL_CONFIG_PAIRS: waits at locks alone: the key is one */
-#define FPL_CONFIG_REGIONS 524288u  /* methods for code made at run time (shared_region.h) */
+#define FPL_CONFIG_LOCKS   262144u /* with FPL_CONFIG_PAIRS: waits at locks alone: the key is one */
+#define FPL_CONFIG_REGIONS 524288u /* methods for code made at run time (shared_region.h) */
 #define FPL_CONFIG_SQUARES 1048576u /* samples differ in weight, and count no objects */
 #define FPL_CONFIG_TOLD	   2097152u /* programs tell of allocations: `tolds` */
 #define FPL_CONFIG_CALLS   8388608u /* the key of a wait is the system call: arch_call() */

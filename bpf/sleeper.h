@@ -208,10 +208,6 @@ static __noinline long sleeper_sample(struct task_struct *task, __u64 weight, __
 		s->sample.weight = off_cpu_ns(task);
 		s->sample.nr_key = (__u16)state_key(task, s);
 	}
-	if (config.flags & FPL_CONFIG_STACKS) {
-		s->sample.weight = off_cpu_ns(task);
-		s->sample.nr_key = (__u16)state_key(task, s);
-	}
 	sent = switches != -1ull && sleeper_regs(task, s) && !sleeper_send(task, s, switches);
 	if (!sent && (switches == -1ull || switches_of(task) != switches)) {
 		if (!(config.flags & FPL_CONFIG_STACKS))

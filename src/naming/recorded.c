@@ -564,7 +564,8 @@ static int add_stack(struct recorder *recorder, const struct profile_stack *stac
 					 cgroup_text(profile, stack, unknown, sizeof(unknown)),
 					 &key.cgroup);
 	}
-	if (!err && stack->nr_key && *profile->key) {
+	/* a key of links alone is no label */
+	if (!err && stack->nr_key && (*profile->key || !profile->nr_links)) {
 		key.has |= RECORDING_HAS_KEY;
 		err = add_key(recorder, stack, &key.key);
 	}

@@ -31,7 +31,7 @@ static uint64_t verified_max(void)
 	return text ? strtoull(text, NULL, 10) : VERIFIED_MAX;
 }
 
-/* What a run of waits with their wakers loads. */
+/* A run of waits with their wakers loads these. */
 static const char *const waits_only[] = {
 	"on_switch",   "on_wakeup", "sample_switch", "sample_switch_kprobe", "sample_waking",
 	"each_thread", NULL

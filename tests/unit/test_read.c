@@ -204,7 +204,7 @@ static void stacks_that_name_the_frames_of_others_are_read(void **state)
 		  TREE_META TREE("\"user\":[" USER("f") "],\"user_rest\":1"), NULL,
 		  "\"user_rest\" is 1 where 0 frames were listed before", 0 },
 		{ "a kernel frame in the list of a stack with its waker's",
-		  TREE_META TREE_FIRST TREE("\"user\":[4]"), "a;main;g;f;k_[k] 1\na;k_[k] 1\n",
+		  TREE_META TREE_FIRST TREE("\"user\":[4]"), "a;k_[k] 1\na;main;g;f;k_[k] 1\n",
 		  NULL, 0 },
 		{ "user frames of the kernel",
 		  TREE_META TREE_FIRST TREE("\"user\":[],\"kernel_rest\":1"), NULL,
