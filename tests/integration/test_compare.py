@@ -20,6 +20,12 @@ def pcs(frames):
             for frame in frames]
 
 
+def is_return_probe(pc):
+    """Is it in the page where the kernel catches returns of probed functions? The walk leaves it, so the first frame is the
+    caller's; programs of other tests have such probes."""
+    return isinstance(pc, str) and int(pc, 16) & ~0xfff == 0x7fffffffe000
+
+
 def is_in_order_part(part, whole):
     rest = iter(whole)
     return all(pc in rest for pc in part)
@@ -91,7 +97,8 @@ class CompareCase(RootCase):
             sums[want] += stack["count"]
             self.assertEqual({frame["origin"] for frame in stack["fp"]} - {"fp"}, set())
             if stack["user"] and stack["fp"]:
-                self.assertEqual(pcs(stack["fp"])[0], pcs(stack["user"])[0])
+                if not is_return_probe(pcs(stack["fp"])[0]):
+                    self.assertEqual(pcs(stack["fp"])[0], pcs(stack["user"])[0])
                 self.assertTrue(stack["fp"][0]["exact"])
             pairs = zip(pcs(stack["user"]), pcs(stack["fp"]))
             common = len(list(itertools.takewhile(lambda pair: pair[0] == pair[1], pairs)))
