@@ -571,7 +571,8 @@ struct fpl_config {
 			     end after max_depth */
 	__u32 nr_sources; /* at most FPL_SOURCES_MAX; above 1, links have the source as cookie */
 	__u32 nr_slots;	  /* slots of each CPU, at most FPL_SLOTS_MAX: 1; 2: uprobes that switch
-			     preemption off use slot 1;   3: uprobes claim slot 1 or 2 */
+			     preemption off, and switches, use slot 1; 3: uprobes, and switches
+			     and wakeups together, claim slot 1 or 2 */
 	__u32 block_states; /* in one of these: the kernel's task_struct.__state, FPL_STATE_* */
 	__u32 nr_links;	    /* stacks of who ended waits that a sample leads to, at most
 			       FPL_LINKS_MAX; 0: none. With FPL_CONFIG_PAIRS from 1 on, and one less:

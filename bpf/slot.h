@@ -11,6 +11,9 @@
  *   The loader puts the calls in (src/profile/preemption.h), as a build knows no kernel's
  * functions.
  * - On others the program claims slot 1 or 2. Where both are taken the sample is lost by name.
+ *
+ * Programs of switches and of wakeups use slot 1, too. Where both are sampled they claim one as
+ * well: an interrupt may wake a thread up while the program of a switch runs.
  */
 #pragma once
 

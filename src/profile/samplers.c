@@ -101,10 +101,24 @@ static int choose_times(struct fpless_bpf *skel, bool are_kept)
 	return code;
 }
 
+/* Slots of a CPU (bpf/slot.h). No switch comes while a program runs, so programs of switches need
+ * no claim, but an interrupt that wakes a thread up does come. */
+static uint32_t nr_slots_of(const struct source *sources, size_t nr)
+{
+	bool has_switch = is_needed(SAMPLER_SWITCH, sources, nr) ||
+			  is_needed(SAMPLER_SWITCH_KPROBE, sources, nr);
+
+	if (has_uprobes(sources, nr))
+		return preemption_nr_slots(&preemption);
+	if (has_switch && is_needed(SAMPLER_WAKING, sources, nr))
+		return 3;
+	return has_times(sources, nr) ? 2 : 1;
+}
+
 int samplers_choose(struct fpless_bpf *skel, const struct source *sources, size_t nr)
 {
 	uint32_t nr_cpus = (uint32_t)libbpf_num_possible_cpus();
-	uint32_t nr_slots = 1;
+	uint32_t nr_slots = nr_slots_of(sources, nr);
 	bool has_record = false, has_told = false;
 	bool has_heap = is_needed(SAMPLER_ALLOC, sources, nr);
 	int code = 0;
@@ -124,10 +138,6 @@ int samplers_choose(struct fpless_bpf *skel, const struct source *sources, size_
 		has_record |= sources[i].event != NULL;
 		has_told |= sources[i].nr_tolds != 0;
 	}
-	if (has_times(sources, nr)) /* no switch comes while a program runs, so it needs no claim */
-		nr_slots = 2;
-	if (has_uprobes(sources, nr))
-		nr_slots = preemption_nr_slots(&preemption);
 	skel->rodata->config.nr_slots = nr_slots;
 	code |= bpf_map__set_autocreate(skel->maps.sources, has_record);
 	code |= bpf_map__set_autocreate(skel->maps.tolds, has_told);

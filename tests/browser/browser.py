@@ -14,6 +14,7 @@ when the page is closed.
 
 import base64
 import contextlib
+import fcntl
 import json
 import os
 import pathlib
@@ -111,15 +112,17 @@ class Browser:
             environment.pop(name, None)
         browser_in, to_browser = os.pipe()
         from_browser, browser_out = os.pipe()
-        # Chromium reads commands from 3 and writes answers to 4. A shell in between keeps them, and puts them there.
+        # Chromium reads commands from 3 and writes answers to 4, which may be taken here: copies from 20 on go to a shell that
+        # puts them there. sh may know no descriptors from 10 on.
+        copies = [fcntl.fcntl(fd, fcntl.F_DUPFD, 20) for fd in (browser_in, browser_out)]
         with open(os.path.join(self.folder, "log"), "wb") as log:
             self.process = subprocess.Popen(
-                ["sh", "-c", f'exec 8<&{browser_in} 9>&{browser_out}; exec "$@" 3<&8 4>&9 8<&- 9>&-', "sh",
+                ["bash", "-c", 'exec "${@:3}" 3<&"$1" 4>&"$2"', "bash", *map(str, copies),
                  find_chromium(), *FLAGS, f"--user-data-dir={profile}", "about:blank"],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, pass_fds=(browser_in, browser_out),
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, pass_fds=copies,
                 start_new_session=True)
-        os.close(browser_in)
-        os.close(browser_out)
+        for fd in (browser_in, browser_out, *copies):
+            os.close(fd)
         self.devtools = Devtools(to_browser, from_browser)
 
     def _said(self):

@@ -259,7 +259,7 @@ class Timeline(RootCase):
         # of some 5000 samples
         run = self.profile_while_busy([process.pid], 1000, "--timeline-memory", "64K", "-F", "4999", "-a")
         timeline = run.stats["timeline"]
-        self.assertEqual(timeline["events"], 65536 // 24)
+        self.assertEqual(timeline["events"], 65536 // 32)
         self.assertGreaterEqual(timeline["memory_full"] + timeline["ring_full"],
                                 timeline["missing"])
         self.assertEqual(timeline["events"] + timeline["missing"], run.books["shown"])
