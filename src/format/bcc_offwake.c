@@ -31,10 +31,7 @@ static const struct recording_frame *frame_of(const struct recording *recording,
 /* The first frame is the name of a waker, or the word for one that is not known. */
 static bool has_waker(const struct recording *recording, const struct recording_stack *stack)
 {
-	for (size_t i = 0; i < stack->nr_user && !stack->nr_kernel; i++)
-		if (!strcmp(word_of(recording, frame_of(recording, stack, i)), RECORDING_DELIMITER))
-			return true;
-	return false;
+	return !stack->nr_kernel && recording_waker_frames(recording, stack);
 }
 
 /* Cut @word, "[thread NAME TID]" (RECORDING_WAKER_TID), down to the name. Returns the thread's
@@ -99,7 +96,7 @@ static void put_lines(FILE *to, bool delimited, const struct recording *recordin
 		fprintf(to, "    %-16s %s\n", RECORDING_DELIMITER, RECORDING_DELIMITER);
 	for (size_t i = first; i < (size_t)stack->nr_user + stack->nr_kernel; i++, last = frame) {
 		frame = frame_of(recording, stack, i);
-		if (!strcmp(word_of(recording, frame), RECORDING_DELIMITER))
+		if (recording_is_delimiter(recording, frame))
 			fprintf(to, "    %-16s %s\n", RECORDING_DELIMITER, RECORDING_DELIMITER);
 		else
 			put_frame(to, delimited, recording, frame, last, "    ", "\n");

@@ -68,22 +68,6 @@ static const char *line_name(const struct recording *recording, const struct rec
 	return recording_string(recording, recording->functions[function].name);
 }
 
-static bool is_delimiter(const struct recording *recording, const struct recording_frame *frame)
-{
-	return frame->nr_lines == 1 && frame->address == RECORDING_NO_ADDRESS &&
-	       !strcmp(line_name(recording, frame, 0), RECORDING_DELIMITER);
-}
-
-/* How many of the user frames of @stack, from the first on, are those of who ended the wait, and
- * what stands between. */
-static size_t waker_frames(const struct recording *recording, const struct recording_stack *stack)
-{
-	for (size_t i = 0; i < stack->nr_user; i++)
-		if (is_delimiter(recording, recording_frame_at(recording, stack, i)))
-			return i + 1;
-	return 0;
-}
-
 /* As first_outside(), but the first script frame; NO_STACK: the range has no such frame. */
 static uint32_t first_script(const struct table *table, const struct recording_stack *stack,
 			     size_t from, size_t end, int step)
@@ -137,7 +121,7 @@ static uint32_t first_outside(const struct table *table, const struct recording_
 static struct pair pair_of(const struct table *table, const struct recording_stack *stack)
 {
 	const struct recording *recording = table->texts->recording;
-	size_t nr_waker = waker_frames(recording, stack);
+	size_t nr_waker = recording_waker_frames(recording, stack);
 	enum lock_kind ignored = LOCK_KIND_NONE;
 	struct pair pair = {
 		.lock = stack->key,

@@ -523,3 +523,19 @@ const struct recording_function *recording_function_of(const struct recording *r
 
 	return &recording->functions[line->function];
 }
+
+bool recording_is_delimiter(const struct recording *recording, const struct recording_frame *frame)
+{
+	return frame->nr_lines == 1 && frame->address == RECORDING_NO_ADDRESS &&
+	       !strcmp(recording_string(recording, recording_function_of(recording, frame)->name),
+		       RECORDING_DELIMITER);
+}
+
+size_t recording_waker_frames(const struct recording *recording,
+			      const struct recording_stack *stack)
+{
+	for (size_t i = 0; i < stack->nr_user; i++)
+		if (recording_is_delimiter(recording, recording_frame_at(recording, stack, i)))
+			return i + 1;
+	return 0;
+}

@@ -354,3 +354,11 @@ recording_frame_at(const struct recording *recording, const struct recording_sta
 /* The function of a frame, not what is inlined in it; NULL: it has no name. */
 const struct recording_function *recording_function_of(const struct recording *recording,
 						       const struct recording_frame *frame);
+
+/* Is the frame RECORDING_DELIMITER? */
+bool recording_is_delimiter(const struct recording *recording, const struct recording_frame *frame);
+
+/* The number of user frames of @stack, from the first on, that belong to who ended the wait, with
+ * the delimiter behind them; 0: it has no delimiter. Cost: O(user frames). */
+size_t recording_waker_frames(const struct recording *recording,
+			      const struct recording_stack *stack);
