@@ -51,14 +51,20 @@ static void ready(void *ctx)
 	service_tell(&serving->service, "READY=1\nSTATUS=Requests are answered.");
 }
 
-/* May @user read @store, and execute @program? A folder on the way may be another user's alone. */
+/*
+ * May @user read @store, and execute @program? A folder on the way may be another user's alone, one
+ * above the working directory, too: a store is opened by its whole path.
+ */
 static bool may_serve(const struct run_user *user, const char *store, const char *program)
 {
+	AUTO_FREE char *path = NULL;
 	bool may;
 
 	if (setgroups(0, NULL) || setegid(user->gid) || seteuid(user->uid))
 		return false;
-	may = !euidaccess(program, X_OK) && (!euidaccess(store, R_OK) || errno != EACCES);
+	path = realpath(store, NULL);
+	may = path ? !euidaccess(path, R_OK) : errno != EACCES;
+	may = may && !euidaccess(program, X_OK);
 	return !seteuid(0) && !setegid(0) && may;
 }
 

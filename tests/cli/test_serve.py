@@ -60,10 +60,10 @@ class Serve(unittest.TestCase):
     def tearDownClass(cls):
         shutil.rmtree(cls.folder)
 
-    def start(self, *args):
-        """(process, the line that says where it is)."""
-        process = subprocess.Popen([self.program, "serve", "--store", self.store, *args],  # pylint: disable=R1732
-                                   stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+    def start(self, *args, store=None, cwd=None):
+        """(process, the first line that it says)."""
+        process = subprocess.Popen([self.program, "serve", "--store", store or self.store, *args],  # pylint: disable=R1732
+                                   stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd=cwd,
                                    env={key: value for key, value in os.environ.items() if key != "JOURNAL_STREAM"})
         self.addCleanup(process.stderr.close)
         self.addCleanup(process.wait)
@@ -293,6 +293,19 @@ class Serve(unittest.TestCase):
         self.assertEqual(self.get("/healthz", unix=path)[2], b"ok\n")
         third.send_signal(signal.SIGINT)
         self.assertEqual(third.wait(TIMEOUT_S), 0)
+
+    def test_a_store_below_a_closed_folder_is_served(self):
+        with tempfile.TemporaryDirectory() as closed:
+            inner, path = os.path.join(closed, "inner"), os.path.join(closed, "serve.sock")
+            os.mkdir(inner, 0o755)
+            shutil.copytree(self.store, os.path.join(inner, "store"))
+            # the working directory itself may be entered: a path from there says nothing of what is above
+            process, said = self.start("--socket", path, store="store", cwd=inner)
+            if os.geteuid() == 0:
+                self.assertIn("goes on as root, without capabilities", said)
+                process.stderr.readline()
+            status, _, body = self.get("/api/top?from=-1h&limit=1", unix=path)
+            self.assertEqual(status, 200, body)
 
     def test_who_serves_has_no_rights(self):
         server = self.start_port()
