@@ -168,6 +168,23 @@ _Static_assert(sizeof(struct fpl_recent) == 64, "one cache line");
 #define FPL_FRAMES_MAX \
 	(FPL_USER_FRAMES_MAX + FPL_REST_MAX + 1 + FPL_SCRIPT_WORDS_MAX) /* a multiple of 8 */
 
+#define V8_PARTS_MAX 8u /* of a name, pairs among them; a power of two */
+
+/* A function of V8 that is being read (script_v8.h). */
+struct v8_state {
+	struct fpl_v8 layout;
+	__u64 code, place;	   /* in the source */
+	__u64 script_name, source; /* words that point to strings */
+	__u64 parts[V8_PARTS_MAX]; /* [nr_parts]: of the name, the next one last */
+	__u32 nr_parts, rule;
+	/* a string */
+	__u64 word, object;
+	__u64 skipped;	  /* characters */
+	__u64 addr, left; /* bytes */
+	__u32 length, type, found, is_wide;
+	__u32 lines, text;
+};
+
 struct fpl_scratch {
 	struct fpl_recent recents[FPL_RECENTS]; /* by tgid */
 	struct fpl_walk walk;
@@ -192,6 +209,7 @@ struct fpl_scratch {
 		__u32 is_64bit;		    /* 0: no user registers, or those of 32-bit code */
 	} fp_regs;			    /* for the frame-pointer walk of compare */
 	struct fpl_script_code script_code; /* being sent */
+	struct v8_state v8;
 } __attribute__((__aligned__(4096)));
 
 /* By CPU and slot; mmapable for its alignment only: a page. */

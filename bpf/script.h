@@ -15,11 +15,16 @@
 
 #include "bpf/arch_x86_64.h"
 #include "bpf/lookup.h"
+#include "bpf/shared_region.h"
 #include "bpf/shared_script.h"
 #include "bpf/walk_read.h"
 
 /* Frames between those of two native frames, at the most. */
 #define SCRIPT_BETWEEN_MAX 8u
+
+/* A native frame that is a script frame has what that needs in so many bytes below its frame
+ * pointer. */
+#define SCRIPT_NATIVE_BELOW 16u
 
 /* Begin a walk. */
 WALK_INLINE void script_begin(struct fpl_walk *walk)
@@ -242,7 +247,8 @@ static long script_one(__u32 idx, void *arg)
 	walk->script_end = FPL_SCRIPT_END_FAULT;
 	if (!walk_is_user(frame) || (frame & 7))
 		return 1;
-	if (off >= walk->script_window_size || off + rule->above > walk->script_window_size)
+	if (!rule->is_native &&
+	    (off >= walk->script_window_size || off + rule->above > walk->script_window_size))
 		script_window(env, walk, frame, rule->above);
 	if (script_load(env, walk, &rule->code, frame, &code) ||
 	    (rule->place.nr && script_load(env, walk, &rule->place, frame, &place)) ||
@@ -489,6 +495,33 @@ WALK_INLINE int script_place_of(struct env *env, struct fpl_walk *walk, __u64 id
 }
 WALK_ONCE(script_place, script_place_of, 0)
 
+/* Append the one script frame of a native frame that is one itself. */
+WALK_INLINE void script_add_native(struct env *env, struct fpl_walk *walk,
+				   const struct fpl_script_rule *rule)
+{
+	__u64 from = walk->script_function, code = 0, stop = 0, content;
+	int failed;
+
+	if (from) {
+		failed = !script_passes(env, walk, &rule->leaf_check, from) ||
+			 script_load(env, walk, &rule->leaf, from, &code);
+	} else {
+		from = walk->script_native;
+		failed = !script_is_frame(env, walk, rule, from) ||
+			 script_load(env, walk, &rule->stop, from, &stop) ||
+			 (stop & rule->stop_mask) == rule->stop_value ||
+			 script_load(env, walk, &rule->code, from, &code);
+	}
+	code &= ~7ull;
+	if (failed || !walk_is_user(code))
+		return;
+	content = script_content(env, walk, rule, code);
+	script_add(walk, (code & FPL_SCRIPT_CODE_MASK) | (content >> 48 << 48));
+	script_add(walk, FPL_SCRIPT_NO_PLACE | (content >> 16 << 32));
+	walk->script_chain_nr++;
+	walk->script_end = FPL_SCRIPT_END_OUTERMOST;
+}
+
 /* Append the script frames of the native frame appended last, by rule @idx. Returns 0. */
 WALK_INLINE int script_frames(struct env *env, struct fpl_walk *walk, __u64 idx)
 {
@@ -503,17 +536,19 @@ WALK_INLINE int script_frames(struct env *env, struct fpl_walk *walk, __u64 idx)
 	if (!rule || walk->is_ring || !walk->nr_frames || head > FPL_SCRIPT_WORDS_MAX - 3)
 		return 0;
 	walk->script_end = FPL_SCRIPT_END_UNKNOWN;
-	differ = script_place(&walker, idx) ? FPL_SCRIPT_DIFFER : 0;
+	differ = !rule->is_native && script_place(&walker, idx) ? FPL_SCRIPT_DIFFER : 0;
 	walk->script_carried = 0;
 	walk->nr_script = (__u32)head + 1;
 	walk->script_chain_nr = 0;
 	if (walk->nr_script_frames >= FPL_SCRIPT_FRAMES_MAX)
 		walk->script_end = FPL_SCRIPT_END_DEPTH;
+	else if (rule->is_native)
+		script_add_native(env, walk, rule);
 	else if (walk->script_frame)
 		env_loop(most, script_one, &chain);
 	if (!rule->carries)
 		walk->script_carried = 0;
-	if (!head && walk->script_chain_nr)
+	if (!head && walk->script_chain_nr && !rule->is_native)
 		script_leaf(&walker, idx);
 	walk->nr_script_frames += walk->script_chain_nr;
 	word = idx << FPL_SCRIPT_RULE_SHIFT |
@@ -541,7 +576,9 @@ WALK_INLINE void script_chain(struct walker *walker, __u32 idx)
 
 	if (!rule)
 		return;
-	walk->script_check = walk->pc - (frame & FPL_FRAME_VADDR_MASK) + rule->check_vaddr;
+	walk->script_check = rule->check_vaddr;
+	if (!rule->is_native)
+		walk->script_check += walk->pc - (frame & FPL_FRAME_VADDR_MASK);
 	walk->script_check_size = rule->check_size;
 #ifdef __bpf__
 	script_frames_once(walk, idx);
@@ -550,8 +587,70 @@ WALK_INLINE void script_chain(struct walker *walker, __u32 idx)
 #endif
 }
 
-/* Is @vaddr of the mapping found last, whose rule is walk->rule, in the loop of an interpreter?
- * Leaves the rule's number in walk->script_rule. Returns 0. */
+/* Is interrupted code with these bytes at its pc at the beginning of a function, whose frame V8 has
+ * not made yet? Forms of V8 10 to 13: a look at the function's own flags, then push rbp. */
+WALK_INLINE int script_is_prologue(__u64 at)
+{
+	return (at & 0xff) == 0x55 ||	      /* push rbp */
+	       (at & 0xffffff) == 0xe58948 || /* mov rbp, rsp */
+	       (at & 0xffff) == 0x598b ||     /* mov ebx, [rcx + d8] */
+	       (at & 0xffffff) == 0x598b48 || /* mov rbx, [rcx + d8] */
+	       (at & 0xfeff) == 0x42f6 ||     /* test [rdx or rbx + d8], i8 */
+	       (at & 0xffff) == 0x43f6 || (at & 0xffff) == 0x43f7 || (at & 0xffff) == 0x41f6 ||
+	       (at & 0xffff) == 0x850f; /* jnz */
+}
+
+/*
+ * Before the step to the caller: does the frame pointer lead to a frame of the native one at
+ * hand, which is a script frame, too? It is left in walk->script_native; 0: no frame is there.
+ * Interrupted code whose return address is on top of the stack has not made its frame yet, or has
+ * left it. At its beginning the function is in a register: walk->script_function. Returns 0.
+ */
+WALK_INLINE int script_begin_native(struct env *env, struct fpl_walk *walk, __u64 idx)
+{
+	const struct fpl_script_rule *rule = env_script_rule(env, (__u32)idx);
+	struct walker walker = { .walk = walk, .env = env };
+	__u64 sp = walk->reg[ARCH_SP], fp = walk->reg[ARCH_FP], word;
+	int is_made = 1;
+	__u32 reg;
+
+	walk->script_native = walk->known & WALK_BIT(ARCH_FP) ? fp : 0;
+	walk->script_function = 0;
+	if (!walk->exact || !rule)
+		return 0;
+	if (walk_read(&walker, sp, &word) || walk_is_ra(&walker, word) == WALK_RA_YES)
+		is_made = 0;
+	/* behind push rbp */
+	else if (word == fp && !walk_read(&walker, sp + 8, &word) &&
+		 walk_is_ra(&walker, word) == WALK_RA_YES)
+		is_made = 0;
+	/* the function is yet to be pushed */
+	if (is_made && sp <= fp - SCRIPT_NATIVE_BELOW)
+		return 0;
+	walk->script_native = 0;
+	reg = rule->leaf_reg & (FPL_NR_REGS - 1);
+	if ((walk->known & WALK_BIT(reg)) &&
+	    (is_made ||
+	     (!env_read_code(env, &walk->word, 8, walk->pc) && script_is_prologue(walk->word))))
+		walk->script_function = walk->reg[reg] & ~7ull;
+	return 0;
+}
+WALK_ONCE(script_native, script_begin_native, 0)
+
+/* The rule of the region that the mapping found last lies in; 0: it has none. */
+WALK_INLINE __u32 script_of_region(struct env *env, const struct fpl_walk *walk)
+{
+	__u64 ref = walk->last.bias;
+	const struct fpl_region *region = env_region(env, (__u32)ref & (FPL_REGIONS_MAX - 1));
+
+	return region && ref && region->id == ref >> 16 && region->kind == FPL_REGION_SCRIPT
+		       ? region->script_rule & (FPL_SCRIPT_RULES_MAX - 1)
+		       : 0;
+}
+
+/* Is @vaddr of the mapping found last, whose rule is walk->rule, in the loop of an interpreter, or
+ * in code whose frames are script frames? Leaves the rule's number in walk->script_rule. Returns 0.
+ */
 WALK_INLINE int script_search(struct env *env, struct fpl_walk *walk, __u64 vaddr)
 {
 	const struct fpl_object *object = walk->last.slot ? env_object(env, walk->last.slot) : 0;
@@ -559,12 +658,20 @@ WALK_INLINE int script_search(struct env *env, struct fpl_walk *walk, __u64 vadd
 	__u32 idx;
 
 	walk->script_rule = 0;
+	if (!walk->last.object && walk->last.bias) {
+		walk->script_rule = script_of_region(env, walk);
+		return 0;
+	}
 	if (!object || object->object != walk->last.object)
 		return 0;
 	idx = object->script & (FPL_SCRIPT_RULES_MAX - 1);
 	rule = idx ? env_script_rule(env, idx) : 0;
-	if (!rule || rule->object != walk->last.object || walk->rule.cfa != FPL_CFA_REG ||
-	    (walk->rule.regs & 15u) != rule->cfa_reg || walk->rule.cfa_off != rule->cfa_off)
+	if (!rule || rule->object != walk->last.object)
+		return 0;
+	if (rule->is_native
+		    ? walk->rule.cfa != FPL_CFA_NONE
+		    : walk->rule.cfa != FPL_CFA_REG || (walk->rule.regs & 15u) != rule->cfa_reg ||
+			      walk->rule.cfa_off != rule->cfa_off)
 		return 0;
 #pragma GCC unroll 4
 	for (__u32 i = 0; i < FPL_SCRIPT_RANGES_MAX; i++) {

@@ -11,6 +11,7 @@
 #include "bpf/env.h"
 #include "bpf/maps.h"
 #include "bpf/script.h"
+#include "bpf/script_v8.h"
 
 /* Copy @size bytes, a power of two, from @addr on, or what is left of its page. Returns how many
  * were read. */
@@ -61,6 +62,21 @@ static __always_inline __u64 script_lines(struct fpl_script_code *record,
 	return size;
 }
 
+/* Copy the code object at @code and the texts that it leads to. Returns the bytes of lines. */
+static __always_inline __u64 script_pieces(struct fpl_script_code *record,
+					   const struct fpl_script_rule *rule, __u64 code)
+{
+	__builtin_memset(record->object, 0, sizeof(record->object));
+	record->wide = 0;
+	record->line = 0;
+	record->size[0] = (__u16)script_copy(record->object, FPL_SCRIPT_OBJECT_BYTES, code);
+	record->size[1] = (__u16)script_copy(record->text[0], FPL_SCRIPT_TEXT_BYTES,
+					     script_pointer(record, rule->piece_off[0]));
+	record->size[2] = (__u16)script_copy(record->text[1], FPL_SCRIPT_TEXT_BYTES,
+					     script_pointer(record, rule->piece_off[1]));
+	return script_lines(record, rule);
+}
+
 /* Send the code object of @word with @content, which rule @idx has led to. Returns 0, or non-zero
  * where the ring has no room. */
 static __noinline long script_code_send(struct fpl_scratch *s, __u64 word, __u64 content, __u32 idx)
@@ -71,22 +87,17 @@ static __noinline long script_code_send(struct fpl_scratch *s, __u64 word, __u64
 
 	if (!rule)
 		return 1;
-	__builtin_memset(record->object, 0, sizeof(record->object));
 	record->header.type = FPL_RECORD_SCRIPT_CODE;
 	record->header.time_ns = s->sample.header.time_ns;
 	record->gen = s->sample.gen;
 	record->code = word;
 	record->rule = idx;
-	record->_pad = 0;
 	record->content = (__u32)content;
-	record->_pad2 = 0;
-	record->size[0] = (__u16)script_copy(record->object, FPL_SCRIPT_OBJECT_BYTES,
-					     word & FPL_SCRIPT_CODE_MASK);
-	record->size[1] = (__u16)script_copy(record->text[0], FPL_SCRIPT_TEXT_BYTES,
-					     script_pointer(record, rule->piece_off[0]));
-	record->size[2] = (__u16)script_copy(record->text[1], FPL_SCRIPT_TEXT_BYTES,
-					     script_pointer(record, rule->piece_off[1]));
-	size = script_lines(record, rule);
+	/* that of V8 was copied by the caller */
+	size = rule->is_native ? 0 : script_pieces(record, rule, word & FPL_SCRIPT_CODE_MASK);
+	LOOKUP_OPAQUE(size);
+	if (size > FPL_SCRIPT_LINES_BYTES - 8)
+		return 1;
 	record->nr_lines = (__u32)size;
 	size = sizeof(*record) - sizeof(record->lines) + ((size + 7) & ~7ull);
 	LOOKUP_OPAQUE(size);
@@ -123,8 +134,12 @@ static long script_code_one(__u32 idx, void *arg)
 		return 0;
 	key.code = word;
 	key.content = s->walk.script_words[idx + 1] >> 32;
-	if (!bpf_map_lookup_elem(&script_codes, &key) &&
-	    !script_code_send(s, word, key.content, loop->rule))
+	if (bpf_map_lookup_elem(&script_codes, &key))
+		return 0;
+	s->v8.code = word & FPL_SCRIPT_CODE_MASK;
+	s->v8.rule = loop->rule;
+	v8_copy(s);
+	if (!script_code_send(s, word, key.content, loop->rule))
 		bpf_map_update_elem(&script_codes, &key, &one, BPF_ANY);
 	return 0;
 }

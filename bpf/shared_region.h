@@ -6,6 +6,7 @@
 #pragma once
 
 #include "bpf/shared.h"
+#include "bpf/shared_script.h"
 
 #define FPL_REGIONS_MAX 1024u /* a power of two */
 
@@ -23,6 +24,7 @@
 enum fpl_region_kind {
 	FPL_REGION_NONE,
 	FPL_REGION_NMETHOD, /* a code heap of HotSpot */
+	FPL_REGION_SCRIPT,  /* code with frame pointers, whose frames are script frames, too */
 };
 
 /*
@@ -34,6 +36,8 @@ enum fpl_region_kind {
  * 0 where a block begins, 0xff where none is, else how many segments to go back by. A block is
  * block_bytes and the blob, whose fields are at these offsets: the address of its name, the words
  * of its frame, the bytes of code until the frame is complete, and where the code begins.
+ *
+ * SCRIPT: script_rule, a rule with is_native, leads to the script frames. No more is needed.
  */
 struct fpl_region {
 	__u32 id;   /* 0: the slot is free */
@@ -50,7 +54,8 @@ struct fpl_region {
 	__u8 complete_bytes;
 	__u8 code_off; /* of code_bytes: 8, an address, or 4, bytes from the blob's beginning */
 	__u8 code_bytes;
-	__u64 _pad;
+	__u32 script_rule;
+	__u32 _pad;
 };
 _Static_assert(sizeof(struct fpl_region) == 64, "fpl_region is map ABI: one cache line");
 
@@ -65,6 +70,9 @@ fpl_region_holds(const struct fpl_region *region)
 {
 	__u64 segments = (region->end - region->start) >> (region->segment_log2 & 63);
 
+	if (region->kind == FPL_REGION_SCRIPT)
+		return region->start < region->end && region->script_rule &&
+		       region->script_rule < FPL_SCRIPT_RULES_MAX;
 	return region->kind == FPL_REGION_NMETHOD && region->start < region->end &&
 	       region->end - region->start <= 1ull << 32 &&
 	       region->segment_log2 >= FPL_SEGMENT_LOG2_MIN &&

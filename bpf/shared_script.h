@@ -87,6 +87,33 @@ struct fpl_script_content {
 };
 _Static_assert(sizeof(struct fpl_script_content) == 8, "fpl_script_content is map ABI");
 
+/*
+ * Objects of V8 (decision 0043), by what the file says of them: offsets in bytes from the beginning
+ * of the object. Pointers are tagged: 1 above the object. Its first word is its map, which has its
+ * type.
+ */
+struct fpl_v8 {
+	__u16 type_off;	     /* of a map: the type of its objects, u16 */
+	__u16 first_no_text; /* types below are strings */
+	__u16 function_type; /* SharedFunctionInfo, ScopeInfo and Script have these types */
+	__u16 scope_type;
+	__u16 script_type;
+	__u8 name_off;	      /* SharedFunctionInfo: its name, a string or a ScopeInfo */
+	__u8 script_off;      /* its script */
+	__u8 script_name_off; /* Script */
+	__u8 source_off;
+	__u8 nr_locals_off; /* ScopeInfo: how many locals it names, a small integer, */
+	__u8 locals_off;    /* and where they are; */
+	__u8 place_off;	    /* where its text begins, likewise; 0: behind its name */
+	__u8 length_off;    /* strings: u32, characters */
+	__u8 chars_off;	    /* of one or two bytes each */
+	__u8 first_off, actual_off, parent_off, offset_off;
+	__u8 shape_mask, one_byte_mask; /* bits of the type: shape and width of a string */
+	__u8 is_flat, is_pair, is_part, is_thin;
+	__u8 _pad[3];
+};
+_Static_assert(sizeof(struct fpl_v8) == 32, "fpl_v8 is map ABI");
+
 /* A code object is copied so: its first bytes, and what pointers in it lead to. */
 #define FPL_SCRIPT_PIECES	3u
 #define FPL_SCRIPT_OBJECT_BYTES 256u
@@ -127,7 +154,11 @@ struct fpl_script_rule {
 	__u8 has_slots;	 /* words of the native frame may hold the frame, too */
 	__u8 carries;	 /* enum fpl_script_carries */
 	__u8 leaf_reg;	 /* of the innermost native frame: leads to its place, if that passes */
-	__u8 _pad2[2];
+	/* each native frame is a script frame itself, if it passes: its frame pointer is the
+	 * script frame, check_vaddr is a value, and code is a function of V8. Before its frame is
+	 * made, leaf_reg has what leaf leads to the code from. */
+	__u8 is_native;
+	__u8 _pad2;
 	__u16 above;			    /* bytes of a script frame that loads reach */
 	__s16 piece_off[FPL_SCRIPT_PIECES]; /* in the code object: pointers to pieces */
 	__u16 cfa_reg;
@@ -143,8 +174,9 @@ struct fpl_script_rule {
 	__u16 slot_votes[FPL_SCRIPT_SLOTS];
 	__u32 slot; /* the word that is used where the register fails; 0: there is no such word */
 	__u32 _pad;
+	struct fpl_v8 v8; /* with is_native */
 };
-_Static_assert(sizeof(struct fpl_script_rule) == 240 + 2 * FPL_SCRIPT_SLOTS,
+_Static_assert(sizeof(struct fpl_script_rule) == 272 + 2 * FPL_SCRIPT_SLOTS,
 	       "fpl_script_rule is map ABI");
 
 /* A code object that a stack names for the first time, as it was then. It comes before the stack.
@@ -154,11 +186,11 @@ struct fpl_script_code {
 	__u64 gen;     /* as in fpl_sample */
 	__u64 code;    /* its word */
 	__u32 content; /* bits 63..32 of the words of its places */
-	__u32 _pad2;
+	__u32 line;    /* V8: of its beginning; 0: not known */
 	__u32 rule;
 	__u32 nr_lines;			       /* bytes of lines */
 	__u16 size[1 + FPL_SCRIPT_PIECES - 1]; /* bytes read of the object and the texts */
-	__u16 _pad;
+	__u16 wide;			       /* V8: bit i: characters of text i have two bytes */
 	__u8 object[FPL_SCRIPT_OBJECT_BYTES];
 	__u8 text[FPL_SCRIPT_PIECES - 1][FPL_SCRIPT_TEXT_BYTES];
 	__u8 lines[FPL_SCRIPT_LINES_BYTES];

@@ -545,6 +545,8 @@ static __attribute__((__noinline__)) int walk_find(struct walker *walker, __u64 
 	if (!rule) {
 		walk->rule.cfa = FPL_CFA_NONE;
 		walk->rule.flags = 0;
+		if (walk->last.bias && !walk->last.object)
+			script_find(walker, pc);
 		return FPL_STOP_NONE;
 	}
 	walk->rule = *rule;
@@ -665,7 +667,8 @@ WALK_INLINE int walk_step(struct walker *walker)
 		walk_add(walker, (known->frame + (walk->pc - known->pc)) |
 					 (__u64)walk->origin << FPL_FRAME_ORIGIN_SHIFT |
 					 (walk->exact ? FPL_FRAME_EXACT : 0));
-		if (known->script)
+		walk->script_rule = known->script;
+		if (known->script && known->rule.cfa != FPL_CFA_NONE)
 			script_chain(walker, known->script);
 		if (known->near)
 			stop = walk_near(walker, &known->rule);
@@ -681,7 +684,7 @@ WALK_INLINE int walk_step(struct walker *walker)
 		stop = walk_find(walker, lookup_pc, &ext);
 		if (stop != FPL_STOP_NONE)
 			return stop;
-		if (walk->script_rule)
+		if (walk->script_rule && walk->rule.cfa != FPL_CFA_NONE)
 			script_chain(walker, walk->script_rule);
 	}
 	/* Calls in sequence, not nested: old kernels add up the stack of nested calls. */
@@ -689,8 +692,15 @@ WALK_INLINE int walk_step(struct walker *walker)
 		if (walk->rule.flags & FPL_RULE_JUDGED)
 			return FPL_STOP_NO_CFI;
 		lookup_pc = walk->pc - !walk->exact;
-		return walk_is_region(walk, lookup_pc) ? walk_leave_region(walker, lookup_pc)
+		if (walk->script_rule)
+			script_native(walker, walk->script_rule);
+		stop = walk_is_region(walk, lookup_pc) ? walk_leave_region(walker, lookup_pc)
 						       : walk_without_cfi(walker, lookup_pc);
+		/* its frame was yet to be made, or the step was made by the frame pointer */
+		if (walk->script_rule &&
+		    (walk->script_function || walk->reg[ARCH_SP] == walk->script_native + 16))
+			script_chain(walker, walk->script_rule);
+		return stop;
 	}
 	stop = walk_by_rule(walker, ext);
 	/* Code interrupted by a signal follows no call. */

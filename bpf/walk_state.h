@@ -121,10 +121,12 @@ struct fpl_walk {
 	/* those of the native frame at hand: in memory, where the verifier does not follow what it
 	 * is in each turn of the loop */
 	__u32 script_chain_nr;
-	__u32 _pad7;
 	__u32 script_end;
+	/* the native frame at hand may be a script frame itself: its frame pointer, or, before its
+	 * frame is made, the function; 0: not known */
+	__u64 script_native, script_function;
 	/* of votes for a place: the most of one that passes, and of all; the place that has them */
-	__u32 script_best, script_most, script_winner;
+	__u32 script_best, script_most, script_winner, _pad7;
 	__u64 script_last[2]; /* a code and its content: recursion asks for the same again */
 	__u64 script_words[FPL_SCRIPT_WORDS_MAX];
 	__u64 script_window[FPL_WINDOW_SIZE / 8];

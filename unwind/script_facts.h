@@ -8,6 +8,7 @@
 
 #include <stdint.h>
 
+#include "bpf/shared_script.h"
 #include "obj/elf_file.h"
 
 #define SCRIPT_FACTS_RANGES_MAX 4u
@@ -15,7 +16,8 @@
 /* X(NAME, name in outputs) */
 #define SCRIPT_LANGUAGE_LIST(X) \
 	X(PYTHON, "python")     \
-	X(PHP, "php")
+	X(PHP, "php")           \
+	X(JAVASCRIPT, "javascript")
 
 #define X(name, text) SCRIPT_##name,
 enum script_language_id { SCRIPT_NO_LANGUAGE, SCRIPT_LANGUAGE_LIST(X) SCRIPT_LANGUAGES_END };
@@ -25,9 +27,18 @@ enum script_language_id { SCRIPT_NO_LANGUAGE, SCRIPT_LANGUAGE_LIST(X) SCRIPT_LAN
 #define SCRIPT_FREE_THREADED 1u /* CPython without its lock; PHP for threads */
 #define SCRIPT_DEBUG_BUILD   2u
 
+/* V8: offsets from the frame pointer, and in a function; the types of functions. */
+struct v8_facts {
+	int16_t function_off, context_off;
+	uint16_t shared_off;
+	uint16_t first_function, last_function;
+	uint16_t _pad[3];
+	struct fpl_v8 objects;
+};
+
 struct script_facts {
 	/* CPython: Py_Version, 0x030b02f0; of 3.9 and 3.10 the minor version alone. PHP: the number
-	 * of its API for modules, 20220829. 0: not known */
+	 * of its API for modules, 20220829. V8: 1: it is described. 0: not known */
 	uint64_t version;
 	uint64_t code_type; /* CPython: vaddr of the type of its code objects */
 	struct vaddr_range ranges[SCRIPT_FACTS_RANGES_MAX]; /* [nr_ranges]: its loop, all parts */
@@ -36,4 +47,5 @@ struct script_facts {
 	uint16_t nr_ranges;
 	uint32_t language; /* enum script_language_id */
 	uint32_t flags;
+	struct v8_facts v8;
 };

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "unwind/function_list.h"
 #include "unwind/synth/op.h"
+#include "unwind/v8_find.h"
 
 #define NAMES_MAX   (64u << 20) /* bytes of .dynstr, */
 #define SYMBOLS_MAX (64u << 20) /* and of .dynsym */
@@ -32,7 +33,8 @@ enum { LOOP, CODE_TYPE, VERSION, RUNTIME, SINCE_3_10, SINCE_3_9 };
 struct kind {
 	enum script_language_id language;
 	const char *exports[EXPORTS_MAX]; /* the loop first */
-	/* Find the version, the flags and what else @ret wants; false: it is no such thing. */
+	/* Find the version, the flags and what else @ret wants; false: it is no such thing. NULL:
+	 * V8, which has no loop. */
 	bool (*read)(const struct elf_file *elf, const struct found *found,
 		     struct script_facts *ret);
 };
@@ -164,6 +166,7 @@ static const struct kind kinds[] = {
 	    [SINCE_3_9] = "PyFrame_GetBack" },
 	  read_python },
 	{ SCRIPT_PHP, { [LOOP] = "execute_ex" }, read_php },
+	{ SCRIPT_JAVASCRIPT, { [LOOP] = V8_MARK }, NULL },
 };
 
 /* May @name be among the names? It may also be the end of another one, with which linkers let it
@@ -295,6 +298,11 @@ void script_facts_find(const struct elf_file *elf, const struct elf_file *debug,
 	struct vaddr_range range;
 
 	*ret = (struct script_facts){ 0 };
+	if (kind && !kind->read) {
+		(void)v8_find(elf, debug, ret);
+		ret->language = kind->language;
+		return;
+	}
 	if (!kind || !kind->read(elf, &found, &facts))
 		return;
 	(void)!function_list_read(elf, debug, &functions, NULL);

@@ -383,6 +383,7 @@ static int make_parts(struct engine *engine, struct fpl_err *err)
 				      .regions = engine_has_regions(engine->options)
 							 ? &engine->regions
 							 : NULL,
+				      .scripts = engine->scripts,
 				      .kernel_gen = kernel_side_gen,
 				      .ctx = &engine->kernel,
 			      });

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "profile/jvm.h"
+#include "profile/scripts.h"
 
 _Static_assert(PROCESS_REGIONS_MAX >= HOTSPOT_HEAPS_MAX, "a process has room for all code heaps");
 
@@ -13,10 +14,52 @@ _Static_assert(PROCESS_REGIONS_MAX >= HOTSPOT_HEAPS_MAX, "a process has room for
 #define PAUSE_MIN_NS (4 * NS_PER_MS)
 #define PAUSE_MAX_NS NS_PER_S
 
+/* All memory of user space. */
+#define MEMORY_END (1ull << 47)
+
+/* The rule by which all code that @process makes has script frames; 0: none. */
+static uint32_t script_rule(const struct run_times *times, const struct process *process)
+{
+	if (!times->scripts || !scripts_have_native(times->scripts))
+		return 0;
+	for (uint32_t i = 0; i < process->mapset->nr; i++) {
+		uint32_t object = process->mapset->mappings[i].object;
+		uint32_t rule = object ? scripts_native_rule(times->scripts, object) : 0;
+
+		if (rule)
+			return rule;
+	}
+	return 0;
+}
+
+static void place_script_region(const struct run_times *times, struct process *process,
+				uint32_t rule)
+{
+	const struct fpl_region region = { .kind = FPL_REGION_SCRIPT,
+					   .end = MEMORY_END,
+					   .script_rule = rule };
+	uint64_t ref;
+
+	if (regions_add(times->regions, &region, &ref)) {
+		fpl_log(FPL_LOG_DEBUG, "pid %u: no room for its code made at run time",
+			process->pid);
+		return;
+	}
+	process->regions[process->nr_regions++] =
+		(struct process_region){ .end = MEMORY_END, .ref = ref };
+	process_place_regions(process);
+}
+
 void run_time_ask(const struct run_times *times, struct process *process)
 {
 	uint64_t now = 0, base;
+	uint32_t rule;
 
+	if (times->regions && !process->nr_regions) {
+		rule = script_rule(times, process);
+		if (rule)
+			place_script_region(times, process, rule);
+	}
 	if (!times->regions || !times->lookups || process->jvm != PROCESS_JVM_UNKNOWN)
 		return;
 	if (process->next_jvm_ns) {
@@ -82,6 +125,7 @@ void run_time_take(const struct run_times *times, struct process *process,
 		return;
 	}
 	process->jvm = PROCESS_JVM_KNOWN;
+	run_time_forget(times, process); /* of V8, if there are both: regions have one method */
 	process->jvm_base = lookup->jvm.base;
 	take_heaps(times, process, lookup->jvm.found);
 	process_place_regions(process);

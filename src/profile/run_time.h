@@ -8,17 +8,21 @@
 #include "profile/regions.h"
 
 struct catalog;
+struct scripts;
 
 /* All pointers are borrowed. */
 struct run_times {
 	const struct catalog *catalog;
-	struct lookups *lookups; /* NULL: no process is asked */
-	struct regions *regions; /* NULL: code made at run time has no methods */
+	struct lookups *lookups;       /* NULL: no process is asked */
+	struct regions *regions;       /* NULL: code made at run time has no methods */
+	const struct scripts *scripts; /* NULL: script frames are not walked */
 };
 
 /*
- * Ask what the JVM in @process says of itself, if one is there that was not asked, or had not begun
- * and may be asked again. Cost: O(mappings) for one of those.
+ * The code that @process makes has script frames, if it has mapped V8 and the table of that is
+ * there: it is one region. Else ask what the JVM in @process says of itself, if one is there that
+ * was not asked, or had not begun and may be asked again. Cost: O(mappings) for one of those, and
+ * where any process has mapped V8.
  */
 void run_time_ask(const struct run_times *times, struct process *process);
 

@@ -87,7 +87,7 @@ uint32_t scripts_rule(struct scripts *scripts, uint32_t object, const char *path
 			FPL_SCRIPT_RULES_MAX - 1);
 		return 0;
 	}
-	if (scripts->options.no_lines)
+	if (scripts->options.no_lines && !rule.is_native)
 		rule.place.nr = rule.leaf.nr = 0;
 	scripts->rules[idx] = rule;
 	scripts->facts[idx] = *facts;
@@ -95,6 +95,24 @@ uint32_t scripts_rule(struct scripts *scripts, uint32_t object, const char *path
 	fpl_log(FPL_LOG_DEBUG, "%s: %s: script rule %u, %u ranges, CFA r%u%+d", path, version, idx,
 		facts->nr_ranges, facts->cfa_reg, facts->cfa_off);
 	return idx;
+}
+
+uint32_t scripts_native_rule(const struct scripts *scripts, uint32_t object)
+{
+	for (uint32_t i = 1; i <= scripts->nr_rules; i++) {
+		if (scripts->objects[i] == object)
+			return scripts->rules[i].is_native ? i : 0;
+	}
+	return 0;
+}
+
+bool scripts_have_native(const struct scripts *scripts)
+{
+	for (uint32_t i = 1; i <= scripts->nr_rules; i++) {
+		if (scripts->objects[i] && scripts->rules[i].is_native)
+			return true;
+	}
+	return false;
 }
 
 void scripts_forget(struct scripts *scripts, uint32_t object)

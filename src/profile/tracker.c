@@ -454,8 +454,11 @@ void tracker_raw(struct tracker *tracker, struct process *process)
 {
 	uint64_t now = clock_monotonic_ns();
 
-	if (process)
+	if (process) {
 		run_time_ask(&tracker->run_times, process);
+		if (process->dirty)
+			processes_note(&tracker->processes, process);
+	}
 	if (!process || !process->gen || now < process->next_raw_ns)
 		return;
 	process->next_raw_ns = now + RAW_PAUSE_NS;
@@ -617,7 +620,8 @@ void tracker_begin(struct tracker *tracker, const struct tracker_links *links)
 	tracker->lookups = links->lookups;
 	tracker->run_times = (struct run_times){ .catalog = tracker->catalog,
 						 .lookups = links->lookups,
-						 .regions = links->regions };
+						 .regions = links->regions,
+						 .scripts = links->scripts };
 	tracker->kernel_gen = links->kernel_gen;
 	tracker->ctx = links->ctx;
 	processes_each(&tracker->processes, want_one, tracker);

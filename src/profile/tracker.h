@@ -60,7 +60,8 @@ struct tracker_links {
 	struct publisher *publisher; /* made of tracker->processes */
 	/* The thread for lookups that take time. NULL: the caller looks up at once. */
 	struct lookups *lookups;
-	struct regions *regions; /* NULL: code made at run time has no methods */
+	struct regions *regions;       /* NULL: code made at run time has no methods */
+	const struct scripts *scripts; /* NULL: script frames are not walked */
 	/* The gen the kernel side has for @pid now, 0 if none. */
 	uint64_t (*kernel_gen)(void *ctx, uint32_t pid);
 	void *ctx;

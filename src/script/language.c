@@ -3,12 +3,14 @@
 
 #include "script/cpython.h"
 #include "script/php.h"
+#include "script/v8.h"
 
 const struct script_language *script_language(uint32_t language)
 {
 	static const struct script_language *const languages[] = {
 		[SCRIPT_PYTHON] = &cpython_language,
 		[SCRIPT_PHP] = &php_language,
+		[SCRIPT_JAVASCRIPT] = &v8_language,
 	};
 
 	_Static_assert(sizeof(languages) / sizeof(languages[0]) == SCRIPT_LANGUAGES_END,
