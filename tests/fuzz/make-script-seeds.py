@@ -8,7 +8,7 @@ import struct
 import sys
 
 CODE = 0x7F0000001000
-PYTHON, PHP = 1, 2
+PYTHON, PHP, JAVASCRIPT = 1, 2, 3
 # of each version: the number, offsets of the first line and of the instructions, of a text's characters
 V309, V310 = (0x030900F0, 40, 0, 48), (0x030A00F0, 40, 0, 48)
 V311, V312, V313 = (0x030B02F0, 72, 184, 48), (0x030C01F0, 68, 192, 40), (0x030D00F0, 68, 200, 40)
@@ -52,6 +52,13 @@ def php(name, class_name=b"", file=b"/a/b.php", kind=2, version=20220829, size=N
     return head(PHP, version, record, (9, 0xFFFFFFFF)) + struct.pack("<II", 9, 0xFFFFFFFF)
 
 
+def javascript(name, wide=0, file=b"/a/b.js", line=7, read=8, size=None):
+    """A function of V8: characters of its name and of its file."""
+    record = struct.pack("<16xQQIIII3HH", 2, CODE, 7, line, 1, 0, read, len(name) if size is None else size, len(file), wide)
+    record += b"\0" * 256 + name.ljust(256, b"\0") + file.ljust(256, b"\0")
+    return head(JAVASCRIPT, 1, record, (0xFFFFFFFF,)) + struct.pack("<I", 0xFFFFFFFF)
+
+
 TWO = code(V311, "f") + code(V312, "C.g.<locals>.h") + code(V313, "<module>", places=())
 
 SEEDS = {
@@ -79,6 +86,10 @@ SEEDS = {
     "php_text_too_long": php(b"f", size=1 << 62),
     "php_internal": php(b"f", kind=1),
     "php_unknown_version": php(b"f", version=20990101),
+    "javascript": javascript(b"fib") + javascript(b"", file=b"file:///a/b.mjs") + javascript(b"gr\xfc\xdfe"),
+    "javascript_wide": javascript("\U0001f600x".encode("utf-16-le"), wide=1) + javascript(b"\x3d\xd8", wide=1),
+    "javascript_longest": javascript(b"\x21\x4e" * 128, wide=1) + javascript(b"\xfc" * 256),
+    "javascript_size_lies": javascript(b"f", size=65535) + javascript(b"f", line=0xFFFFFFFF) + javascript(b"f", read=0),
 }
 
 
