@@ -138,20 +138,20 @@ static long script_code_one(__u32 idx, void *arg)
 		return 0;
 	s->v8.code = word & FPL_SCRIPT_CODE_MASK;
 	s->v8.rule = loop->rule;
-	v8_copy(s);
+	if (!v8_function(s))
+		v8_copy(s);
 	if (!script_code_send(s, word, key.content, loop->rule))
 		bpf_map_update_elem(&script_codes, &key, &one, BPF_ANY);
 	return 0;
 }
 
-/* Send the code objects of the sample's script frames that were not sent yet. Returns 0. */
-WALK_GLOBAL int script_codes_send(struct fpl_scratch *s)
+/* Send the code objects of the sample's script frames that were not sent yet. Inlined, because the
+ * kernel's stack has no room for one more call. */
+static __always_inline void script_codes_send(struct fpl_scratch *s)
 {
 	struct script_codes_loop loop = { .s = s };
 
-	if (s)
-		bpf_loop(s->sample.nr_script, script_code_one, &loop, 0);
-	return 0;
+	bpf_loop(s->sample.nr_script, script_code_one, &loop, 0);
 }
 
 /* Put the script words behind the other words of the sample, of which there are @nr. Returns 0. */

@@ -139,8 +139,9 @@ static __always_inline __u32 v8_length(const struct fpl_v8 *v8, __u64 word)
 }
 
 /*
- * Take the last of the state's parts: what is to be read of it is state.word. A name such as
- * `Module._load` is a pair, of which each part may be one, too. Returns 0: there are no more parts.
+ * Take the last of the parts of the function's name, and behind them the script's name: what is to
+ * be read of it is state.word, for text state.text. A name such as `Module._load` is a pair, of
+ * which each part may be one, too. Returns 0: all were taken.
  */
 WALK_GLOBAL int v8_part(struct fpl_scratch *s)
 {
@@ -149,9 +150,13 @@ WALK_GLOBAL int v8_part(struct fpl_scratch *s)
 	__u64 object, first, nr;
 	__u32 type;
 
-	if (!s || !s->v8.nr_parts)
+	if (!s)
 		return 0;
 	state = &s->v8;
+	if (!state->nr_parts) {
+		state->word = state->script_name;
+		return !state->text++;
+	}
 	v8 = &state->layout;
 	nr = --state->nr_parts;
 	LOOKUP_OPAQUE(nr);
@@ -213,11 +218,14 @@ static long v8_count_block(__u32 idx, void *arg)
 	return 0;
 }
 
-/* Put the line, counted from 1, of character state.place of the source that state.word points to
- * into the record being made; it stays 0 if it is not known. Returns 0. */
+/* Put the line, counted from 1, of character state.place of the source into the record being made;
+ * it stays 0 if it is not known. Returns 0. */
 WALK_GLOBAL int v8_line(struct fpl_scratch *s)
 {
-	if (!s || !v8_string(s) || s->v8.place > s->v8.length || s->v8.place > V8_SOURCE_MAX)
+	if (!s)
+		return 0;
+	s->v8.word = s->v8.source;
+	if (!v8_string(s) || s->v8.place > s->v8.length || s->v8.place > V8_SOURCE_MAX)
 		return 0;
 	s->v8.left = s->v8.place << (s->v8.is_wide & 1);
 	s->v8.lines = 1;
@@ -269,12 +277,14 @@ static __always_inline __u64 v8_scope(struct fpl_scratch *s, const struct fpl_v8
 }
 
 /*
- * Find what the function at state.code, by rule state.rule, is called: words of the state lead to
- * its name, and to its script's name and source. Returns 0, or 1: there is no function.
+ * Find what the function at state.code is called, if state.rule is a rule of V8: words of the state
+ * lead to its name, and to its script's name and source. The record being made is begun; its
+ * size[0] stays 0 if there is no function. Returns 0, or 1: nothing is to be copied.
  */
 WALK_GLOBAL int v8_function(struct fpl_scratch *s)
 {
 	const struct fpl_script_rule *rule;
+	struct fpl_script_code *record;
 	struct v8_state *state;
 	const struct fpl_v8 *v8;
 	__u64 script, code;
@@ -284,16 +294,22 @@ WALK_GLOBAL int v8_function(struct fpl_scratch *s)
 		return 1;
 	idx = s->v8.rule;
 	rule = bpf_map_lookup_elem(&script_rules, &idx);
-	if (!rule)
+	if (!rule || !rule->is_native)
 		return 1;
+	record = &s->script_code;
+	record->size[0] = record->size[1] = record->size[2] = 0;
+	record->wide = 0;
+	record->line = 0;
 	state = &s->v8;
 	state->layout = rule->v8;
 	v8 = &state->layout;
 	code = state->code;
 	if (v8_type(v8, code) != v8->function_type)
 		return 1;
+	record->size[0] = 8;
 	state->place = ~0ull;
 	state->script_name = state->source = 0;
+	state->text = 0;
 	state->nr_parts = 1;
 	state->parts[0] = v8_word(code, v8->name_off);
 	if (v8_type(v8, v8_object(state->parts[0])) == v8->scope_type)
@@ -307,33 +323,17 @@ WALK_GLOBAL int v8_function(struct fpl_scratch *s)
 }
 
 /*
- * Copy what the function at state.code is called into the record being made, if state.rule is one
- * of V8: its texts are the names of the function and of its script. size[0] stays 0 if there is no
- * function. The calls are in sequence, with all arguments in the state: before 6.13 the kernel adds
- * up the stacks of nested calls, and here a few bytes are left of 512.
+ * Copy what the function found is called into the record being made: its texts are the names of the
+ * function and of its script. The calls are in sequence, with all arguments in the state: before
+ * 6.13 the kernel adds up the stacks of nested calls, and two small ones fit here.
  */
-static __noinline int v8_copy(struct fpl_scratch *s)
+static __always_inline void v8_copy(struct fpl_scratch *s)
 {
-	struct fpl_script_code *record = &s->script_code;
-	__u32 idx = s->v8.rule;
-	const struct fpl_script_rule *rule = bpf_map_lookup_elem(&script_rules, &idx);
-
-	if (!rule || !rule->is_native)
-		return 0;
-	record->size[0] = record->size[1] = record->size[2] = 0;
-	record->wide = 0;
-	record->line = 0;
-	if (v8_function(s))
-		return 0;
-	record->size[0] = 8;
-	s->v8.text = 0;
-#pragma clang loop unroll(disable)
-	for (__u32 i = 0; i < V8_PARTS_MAX && v8_part(s); i++)
-		v8_text(s);
-	s->v8.text = 1;
-	s->v8.word = s->v8.script_name;
-	v8_text(s);
-	s->v8.word = s->v8.source;
+	/* unrolled: a counter would take room on the stack */
+#pragma GCC unroll 10
+	for (__u32 i = 0; i < V8_PARTS_MAX + 2; i++) {
+		if (v8_part(s))
+			v8_text(s);
+	}
 	v8_line(s);
-	return 0;
 }
