@@ -12,6 +12,17 @@ const volatile struct fpl_config config SEC(".rodata") = { .max_depth = 1 };
 
 struct env;
 
+#define CLEAR_MAX 256u
+
+/* Clear @size bytes at @to; @size is a constant, at most CLEAR_MAX. One instruction for the
+ * verifier, not one a word. */
+static __always_inline void clear(void *to, __u32 size)
+{
+	static const __u8 zeros[CLEAR_MAX];
+
+	bpf_probe_read_kernel(to, size, zeros);
+}
+
 /* A random number below @limit, which is not 0. */
 static __always_inline __u64 random_below(__u64 limit)
 {

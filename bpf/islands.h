@@ -156,26 +156,34 @@ WALK_GLOBAL int islands_find(struct fpl_snapshot *to, const struct fpl_regs *reg
 	return 0;
 }
 
+#define ISLAND_TURNS (FPL_ISLAND_SIZE / 8 / ISLAND_WORDS)
+
+/* Look at the next eight words of an island; before the first ones, copy it. */
 static long island_copy(__u32 idx, void *arg)
 {
 	struct island_search *search = arg;
 	struct fpl_snapshot *to = search->to;
 	struct fpl_island *island;
-	__u64 off = search->off + (__u64)idx * sizeof(*island);
-	__u64 addr, at = idx;
+	__u64 turn = idx % ISLAND_TURNS, at = idx / ISLAND_TURNS;
+	__u64 off = search->off + at * sizeof(*island);
+	const __u64 *words;
 
 	LOOKUP_OPAQUE(off);
-	if (idx >= FPL_ISLANDS_MAX || idx >= to->hole.nr_islands ||
+	if (at >= FPL_ISLANDS_MAX || at >= to->hole.nr_islands ||
 	    off > sizeof(to->bytes) - sizeof(*island))
 		return 1;
 	LOOKUP_OPAQUE(at);
-	addr = to->islands[at & (FPL_ISLANDS_MAX - 1)];
 	island = (struct fpl_island *)(to->bytes + off);
-	island->addr = addr;
-	if (bpf_probe_read_user(island->bytes, sizeof(island->bytes), (const void *)addr))
-		island->addr = 0;
-	for (__u32 i = 0; i < FPL_ISLAND_SIZE / 8; i++)
-		island_point(to, ((const __u64 *)island->bytes)[i]);
+	if (!turn) {
+		island->addr = to->islands[at & (FPL_ISLANDS_MAX - 1)];
+		if (bpf_probe_read_user(island->bytes, sizeof(island->bytes),
+					(const void *)island->addr))
+			island->addr = 0;
+	}
+	LOOKUP_OPAQUE(turn);
+	words = (const __u64 *)island->bytes + (turn & (ISLAND_TURNS - 1)) * ISLAND_WORDS;
+	for (__u32 i = 0; i < ISLAND_WORDS; i++)
+		island_point(to, words[i]);
 	return 0;
 }
 
@@ -189,6 +197,6 @@ WALK_GLOBAL int islands_copy(struct fpl_snapshot *to, __u32 off)
 
 	if (!to)
 		return 0;
-	bpf_loop(FPL_ISLANDS_MAX, island_copy, &search, 0);
+	bpf_loop(FPL_ISLANDS_MAX * ISLAND_TURNS, island_copy, &search, 0);
 	return (int)(to->hole.nr_islands * sizeof(struct fpl_island));
 }

@@ -173,10 +173,11 @@ _Static_assert(sizeof(struct fpl_recent) == 64, "one cache line");
 /* A function of V8 that is being read (script_v8.h). */
 struct v8_state {
 	struct fpl_v8 layout;
-	__u64 code, place;	   /* in the source */
+	__u64 place;		   /* in the source */
 	__u64 script_name, source; /* words that point to strings */
 	__u64 parts[V8_PARTS_MAX]; /* [nr_parts]: of the name, the next one last */
-	__u32 nr_parts, rule;
+	__u32 nr_parts;
+	__u32 run; /* of small integers in its ScopeInfo */
 	/* a string */
 	__u64 word, object;
 	__u64 skipped;	  /* characters */
@@ -206,8 +207,13 @@ struct fpl_scratch {
 	} given; /* of the moment that is being sampled: heap.h, blocked.h, rss.h */
 	struct {
 		__u64 pc, fp;
-		__u32 is_64bit;		    /* 0: no user registers, or those of 32-bit code */
-	} fp_regs;			    /* for the frame-pointer walk of compare */
+		__u32 is_64bit; /* 0: no user registers, or those of 32-bit code */
+	} fp_regs;		/* for the frame-pointer walk of compare */
+	struct {
+		__u32 at, left; /* words of the sample, and of the chain at hand */
+		__u32 rule;
+		__u32 turns;		    /* that a function of V8 takes still */
+	} codes;			    /* the loop over code objects */
 	struct fpl_script_code script_code; /* being sent */
 	struct v8_state v8;
 } __attribute__((__aligned__(4096)));
@@ -233,6 +239,8 @@ struct fpl_snapshot {
 	__u32 stack_size;
 	__u32 stack_off; /* in bytes */
 	__u32 id;	 /* id of the record; 0: not sent, or not with all bytes */
+	__u32 limit;	 /* bytes of stack wanted, at most FPL_SNAPSHOT_MAX, and */
+	__u32 missing;	 /* as in struct fpl_regs: both while it is copied */
 	__u32 _pad;
 	struct fpl_hole hole;
 	__u64 hole_addr;

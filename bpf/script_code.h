@@ -66,7 +66,7 @@ static __always_inline __u64 script_lines(struct fpl_script_code *record,
 static __always_inline __u64 script_pieces(struct fpl_script_code *record,
 					   const struct fpl_script_rule *rule, __u64 code)
 {
-	__builtin_memset(record->object, 0, sizeof(record->object));
+	clear(record->object, sizeof(record->object));
 	record->wide = 0;
 	record->line = 0;
 	record->size[0] = (__u16)script_copy(record->object, FPL_SCRIPT_OBJECT_BYTES, code);
@@ -107,41 +107,44 @@ static __noinline long script_code_send(struct fpl_scratch *s, __u64 word, __u64
 	return bpf_ringbuf_output(&ring, record, size, 0);
 }
 
-/* Context of the loop over the script words. */
-struct script_codes_loop {
-	struct fpl_scratch *s;
-	__u32 left; /* words of the chain at hand */
-	__u32 rule;
-};
-
+/* One turn of the loop over the script words. A function of V8 takes a turn for each part of its
+ * name: a loop inside this one would be one more call on the kernel's stack. */
 static long script_code_one(__u32 idx, void *arg)
 {
-	struct script_codes_loop *loop = arg;
-	struct fpl_scratch *s = loop->s;
+	struct fpl_scratch *s = *(struct fpl_scratch **)arg;
 	struct script_code_key key = { .gen = s->sample.gen, .window = (__u32)stack_seed[0] };
 	__u32 one = 1;
-	__u64 word;
+	__u64 word, at = s->codes.at;
 
-	if (idx >= FPL_SCRIPT_WORDS_MAX - 1)
+	(void)idx;
+	LOOKUP_OPAQUE(at);
+	if (at >= FPL_SCRIPT_WORDS_MAX - 1 || at >= s->sample.nr_script)
 		return 1;
-	word = s->walk.script_words[idx];
-	if (!loop->left) {
-		loop->left = 2 * (word & 0xffff);
-		loop->rule = word >> FPL_SCRIPT_RULE_SHIFT;
+	word = s->walk.script_words[at];
+	if (!s->codes.left) {
+		s->codes.left = 2 * (word & 0xffff);
+		s->codes.rule = word >> FPL_SCRIPT_RULE_SHIFT;
+		s->codes.at++;
 		return 0;
 	}
-	if (loop->left-- & 1)
-		return 0;
 	key.code = word;
-	key.content = s->walk.script_words[idx + 1] >> 32;
-	if (bpf_map_lookup_elem(&script_codes, &key))
-		return 0;
-	s->v8.code = word & FPL_SCRIPT_CODE_MASK;
-	s->v8.rule = loop->rule;
-	if (!v8_function(s))
+	key.content = s->walk.script_words[at + 1] >> 32;
+	if (s->codes.turns) {
 		v8_copy(s);
-	if (!script_code_send(s, word, key.content, loop->rule))
+		if (--s->codes.turns)
+			return 0;
+		v8_line(s);
+	} else if (bpf_map_lookup_elem(&script_codes, &key)) {
+		goto next;
+	} else if (!v8_function(s, word & FPL_SCRIPT_CODE_MASK, s->codes.rule)) {
+		s->codes.turns = V8_TURNS;
+		return 0;
+	}
+	if (!script_code_send(s, word, key.content, s->codes.rule))
 		bpf_map_update_elem(&script_codes, &key, &one, BPF_ANY);
+next:
+	s->codes.at += 2;
+	s->codes.left -= 2;
 	return 0;
 }
 
@@ -149,9 +152,8 @@ static long script_code_one(__u32 idx, void *arg)
  * kernel's stack has no room for one more call. */
 static __always_inline void script_codes_send(struct fpl_scratch *s)
 {
-	struct script_codes_loop loop = { .s = s };
-
-	bpf_loop(s->sample.nr_script, script_code_one, &loop, 0);
+	__builtin_memset(&s->codes, 0, sizeof(s->codes));
+	bpf_loop(s->sample.nr_script * (1 + V8_TURNS), script_code_one, &s, 0);
 }
 
 /* Put the script words behind the other words of the sample, of which there are @nr. Returns 0. */

@@ -15,7 +15,6 @@
 #define V8_NO_TYPE	0x10000u
 #define V8_HOPS		4u  /* from a string to the one that has its characters */
 #define V8_WORDS	10u /* behind the locals of a ScopeInfo, in which its name and place are */
-#define V8_PARTS_MAX	8u  /* of a name, pairs among them; a power of two */
 #define V8_LOCALS_MAX	(1u << 20)
 #define V8_LOCALS_NAMED 75u	     /* a ScopeInfo with as many names them in another object */
 #define V8_SOURCE_MAX	(128u << 10) /* characters in which lines are counted */
@@ -204,7 +203,7 @@ static long v8_count_block(__u32 idx, void *arg)
 	LOOKUP_OPAQUE(size);
 	if (!size || size > V8_BLOCK_BYTES)
 		return 1;
-	__builtin_memset(words, 0, V8_BLOCK_BYTES);
+	clear(words, V8_BLOCK_BYTES);
 	if (bpf_probe_read_user(words, (__u32)size, (const void *)state->addr)) {
 		state->found = 0;
 		return 1;
@@ -241,58 +240,72 @@ static __always_inline int v8_is_small(__u64 word)
 	return !(__u32)word;
 }
 
-/*
- * The name in a ScopeInfo, the first string behind its locals that has characters, in *name.
- * Returns the place in the source at which the function begins: the last but one of the small
- * integers that follow each other behind the name; all bits: not found.
- */
-static __always_inline __u64 v8_scope(struct fpl_scratch *s, const struct fpl_v8 *v8, __u64 scope,
-				      __u64 *name)
+/* Look at one word behind the locals of a ScopeInfo. */
+static long v8_scope_word(__u32 idx, void *arg)
 {
-	__u64 *words = (__u64 *)s->script_code.object;
-	__u64 nr = v8_word(scope, v8->nr_locals_off) >> 32, place = ~0ull;
-	__u32 run = 0;
+	struct fpl_scratch *s = *(struct fpl_scratch **)arg;
+	const __u64 *words = (const __u64 *)s->script_code.object;
+	struct v8_state *state = &s->v8;
+	__u32 no_text = state->layout.first_no_text;
+	__u64 word;
 
-	*name = 0;
-	if (nr > V8_LOCALS_MAX)
-		return place;
-	/* a name and a word of facts for each, or one word for all names */
-	nr = nr < V8_LOCALS_NAMED ? 16 * nr : 8 + 8 * nr;
-	if (bpf_probe_read_user(words, 8 * V8_WORDS, (void *)(scope + v8->locals_off + nr)))
-		return place;
-	for (__u32 i = 0; i < V8_WORDS; i++) {
-		if (v8_is_small(words[i])) {
-			if (++run >= 2)
-				place = words[i - 1] >> 32;
-			continue;
-		}
-		/* a function without a name has two small ones before what it is called */
-		if (run >= 2 && v8_type(v8, v8_object(words[i])) >= v8->first_no_text)
-			break;
-		run = 0;
-		if (i < V8_WORDS - 3 && !*name && v8_length(v8, words[i]))
-			*name = words[i];
+	if (!idx || idx > V8_WORDS)
+		return idx != 0;
+	word = words[idx];
+	if (v8_is_small(word)) {
+		if (++state->run >= 2)
+			state->place = words[idx - 1] >> 32;
+		return 0;
 	}
-	return v8->place_off ? v8_word(scope, v8->place_off) >> 32 : place;
+	/* a function without a name has two small ones before what it is called */
+	if (state->run >= 2 && v8_type(&state->layout, v8_object(word)) >= no_text)
+		return 1;
+	state->run = 0;
+	if (idx <= V8_WORDS - 3 && !state->parts[0] && v8_length(&state->layout, word))
+		state->parts[0] = word;
+	return 0;
 }
 
 /*
- * Find what the function at state.code is called, if state.rule is a rule of V8: words of the state
- * lead to its name, and to its script's name and source. The record being made is begun; its
- * size[0] stays 0 if there is no function. Returns 0, or 1: nothing is to be copied.
+ * Find the name in the ScopeInfo at @scope, the first string behind its locals that has characters:
+ * state.parts[0]; and the place in the source at which the function begins: state.place, the last
+ * but one of the small integers that follow each other behind the name, or a field of its own.
  */
-WALK_GLOBAL int v8_function(struct fpl_scratch *s)
+static __always_inline void v8_scope(struct fpl_scratch *s, __u64 scope)
+{
+	struct v8_state *state = &s->v8;
+	const struct fpl_v8 *v8 = &state->layout;
+	__u64 nr = v8_word(scope, v8->nr_locals_off) >> 32;
+
+	state->parts[0] = 0;
+	state->run = 0;
+	if (nr > V8_LOCALS_MAX)
+		return;
+	/* a name and a word of facts for each, or one word for all names */
+	nr = nr < V8_LOCALS_NAMED ? 16 * nr : 8 + 8 * nr;
+	if (bpf_probe_read_user(s->script_code.object + 8, 8 * V8_WORDS,
+				(void *)(scope + v8->locals_off + nr)))
+		return;
+	bpf_loop(V8_WORDS + 1, v8_scope_word, &s, 0);
+	if (v8->place_off)
+		state->place = v8_word(scope, v8->place_off) >> 32;
+}
+
+/*
+ * Find what the function at @code is called, if @idx is a rule of V8: words of the state lead to
+ * its name, and to its script's name and source. The record being made is begun; its size[0] stays
+ * 0 if there is no function. Returns 0, or 1: nothing is to be copied.
+ */
+WALK_GLOBAL int v8_function(struct fpl_scratch *s, __u64 code, __u32 idx)
 {
 	const struct fpl_script_rule *rule;
 	struct fpl_script_code *record;
 	struct v8_state *state;
 	const struct fpl_v8 *v8;
-	__u64 script, code;
-	__u32 idx;
+	__u64 script;
 
 	if (!s)
 		return 1;
-	idx = s->v8.rule;
 	rule = bpf_map_lookup_elem(&script_rules, &idx);
 	if (!rule || !rule->is_native)
 		return 1;
@@ -303,7 +316,6 @@ WALK_GLOBAL int v8_function(struct fpl_scratch *s)
 	state = &s->v8;
 	state->layout = rule->v8;
 	v8 = &state->layout;
-	code = state->code;
 	if (v8_type(v8, code) != v8->function_type)
 		return 1;
 	record->size[0] = 8;
@@ -313,7 +325,7 @@ WALK_GLOBAL int v8_function(struct fpl_scratch *s)
 	state->nr_parts = 1;
 	state->parts[0] = v8_word(code, v8->name_off);
 	if (v8_type(v8, v8_object(state->parts[0])) == v8->scope_type)
-		state->place = v8_scope(s, v8, v8_object(state->parts[0]), &state->parts[0]);
+		v8_scope(s, v8_object(state->parts[0]));
 	script = v8_object(v8_word(code, v8->script_off));
 	if (v8_type(v8, script) == v8->script_type) {
 		state->script_name = v8_word(script, v8->script_name_off);
@@ -322,18 +334,13 @@ WALK_GLOBAL int v8_function(struct fpl_scratch *s)
 	return 0;
 }
 
-/*
- * Copy what the function found is called into the record being made: its texts are the names of the
- * function and of its script. The calls are in sequence, with all arguments in the state: before
- * 6.13 the kernel adds up the stacks of nested calls, and two small ones fit here.
- */
+/* Turns in which all is copied: one for each part, and for the script's name. */
+#define V8_TURNS (V8_PARTS_MAX + 2)
+
+/* Copy the next of the texts that the function found is called by into the record being made: names
+ * of the function and of its script. */
 static __always_inline void v8_copy(struct fpl_scratch *s)
 {
-	/* unrolled: a counter would take room on the stack */
-#pragma GCC unroll 10
-	for (__u32 i = 0; i < V8_PARTS_MAX + 2; i++) {
-		if (v8_part(s))
-			v8_text(s);
-	}
-	v8_line(s);
+	if (v8_part(s))
+		v8_text(s);
 }

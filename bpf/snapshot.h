@@ -18,39 +18,32 @@
 #include "bpf/uprobe.h"
 #include "bpf/walk_read.h"
 
-struct stack_copy {
-	struct fpl_snapshot *to;
-	__u32 off;   /* in to->bytes, of the stack's first byte */
-	__u32 limit; /* bytes of stack wanted, at most FPL_SNAPSHOT_MAX */
-	struct fpl_hole hole;
-	__u32 first; /* bytes up to the end of the first page */
-	__u32 size;  /* copied, up to the end of the last page that is resident */
-	__u32 missing;
-	__u64 addr;
-};
-
-/* Copy the part of the stack that lies in its page @idx. */
+/* Copy the part of the stack that lies in its page @idx. What the copy is of is in the snapshot: on
+ * the stack the verifier would follow each value that it may have. */
 static long stack_copy_page(__u32 idx, void *arg)
 {
-	struct stack_copy *copy = arg;
-	__u32 done = idx ? copy->first + (idx - 1) * FPL_STACK_PAGE : 0;
-	__u32 size = idx ? FPL_STACK_PAGE : copy->first;
-	__u32 limit = copy->limit;
+	struct fpl_snapshot *to = *(struct fpl_snapshot **)arg;
+	__u32 first = FPL_STACK_PAGE - (__u32)(to->stack_addr & (FPL_STACK_PAGE - 1));
+	__u32 done = idx ? first + (idx - 1) * FPL_STACK_PAGE : 0;
+	__u32 size = idx ? FPL_STACK_PAGE : first;
+	__u32 limit = to->limit;
 
 	if (done >= limit || limit > FPL_SNAPSHOT_MAX)
 		return 1;
 	if (size > limit - done)
 		size = limit - done;
 
-	__u64 to = copy->off + done;
-	__u64 from = copy->addr + done + (done >= copy->hole.off ? copy->hole.size : 0);
+	__u64 at = (__u64)to->stack_off + done;
+	__u64 from = to->stack_addr + done + (done >= to->hole.off ? to->hole.size : 0);
 
-	if (size > FPL_STACK_PAGE || to > sizeof(copy->to->bytes) - FPL_STACK_PAGE)
+	LOOKUP_OPAQUE(size);
+	LOOKUP_OPAQUE(at);
+	if (size > FPL_STACK_PAGE || at > sizeof(to->bytes) - FPL_STACK_PAGE)
 		return 1;
-	if (bpf_probe_read_user(copy->to->bytes + to, size, (const void *)from))
-		copy->missing |= 1u << (idx & 31);
+	if (bpf_probe_read_user(to->bytes + at, size, (const void *)from))
+		to->missing |= 1u << (idx & 31);
 	else
-		copy->size = done + size;
+		to->stack_size = done + size;
 	return 0;
 }
 
@@ -59,26 +52,26 @@ static long stack_copy_page(__u32 idx, void *arg)
 #define HOLE_STEP 16384u
 
 /*
- * Choose the parts of the stack [copy->addr, @end) to copy; @end 0: unknown. Copy it whole if
- * copy->limit allows. Otherwise, if it @may_lack its middle, the outer end gets a third of the
- * limit and the inner end the rest.
+ * Choose the parts of the stack [to->stack_addr, @end) to copy; @end 0: unknown. Copy it whole if
+ * to->limit allows. Otherwise, if it @may_lack its middle, the outer end gets a third of the limit
+ * and the inner end the rest.
  */
-static __always_inline void stack_divide(struct stack_copy *copy, __u64 end, int may_lack)
+static __always_inline void stack_divide(struct fpl_snapshot *to, __u64 end, int may_lack)
 {
-	__u64 addr = copy->addr, limit = copy->limit;
+	__u64 addr = to->stack_addr, limit = to->limit;
 	__u64 third = limit / 3 & ~(__u64)(FPL_STACK_PAGE - 1);
 	__u64 root = (end & ~(__u64)(FPL_STACK_PAGE - 1)) - third;
 	__u64 near = addr + limit - third - FPL_STACK_PAGE;
 
 	if (end && end - addr <= limit) {
-		copy->limit = (__u32)(end - addr);
+		to->limit = (__u32)(end - addr);
 	} else if (may_lack && !end && limit > FPL_SNAPSHOT_BLIND) {
-		copy->limit = FPL_SNAPSHOT_BLIND;
+		to->limit = FPL_SNAPSHOT_BLIND;
 	} else if (may_lack && end && third >= HOLE_STEP) {
 		near = root - ((root - near + HOLE_STEP - 1) & ~(__u64)(HOLE_STEP - 1));
-		copy->hole.off = (__u32)(near - addr);
-		copy->hole.size = (__u32)(root - near);
-		copy->limit = (__u32)(end - root) + copy->hole.off;
+		to->hole.off = (__u32)(near - addr);
+		to->hole.size = (__u32)(root - near);
+		to->limit = (__u32)(end - root) + to->hole.off;
 	}
 }
 
@@ -88,29 +81,26 @@ static __always_inline void stack_copy(struct fpl_snapshot *to, __u32 off, struc
 				       int may_lack)
 {
 	__u64 sp = regs->reg[ARCH_SP];
-	struct stack_copy copy = {
-		.to = to,
-		.off = off,
-		.limit = config.snapshot_bytes & ~7u,
-		.addr = (sp & ~7ull) - ARCH_RED_ZONE,
-	};
 	__u64 word;
 
+	to->stack_addr = (sp & ~7ull) - ARCH_RED_ZONE;
 	/* The page below sp may be untouched. */
-	if (bpf_probe_read_user(&word, sizeof(word), (const void *)copy.addr))
-		copy.addr = sp & ~7ull;
-	copy.first = FPL_STACK_PAGE - (__u32)(copy.addr & (FPL_STACK_PAGE - 1));
-	stack_divide(&copy, stack_end(to, sp), may_lack);
-	bpf_loop(FPL_SNAPSHOT_MAX / FPL_STACK_PAGE + 1, stack_copy_page, &copy, 0);
-	regs->stack_addr = copy.addr;
-	regs->stack_size = copy.size;
-	regs->missing = copy.missing;
+	if (bpf_probe_read_user(&word, sizeof(word), (const void *)to->stack_addr))
+		to->stack_addr = sp & ~7ull;
+	to->stack_off = off;
+	to->stack_size = to->missing = 0;
+	to->limit = config.snapshot_bytes & ~7u;
+	__builtin_memset(&to->hole, 0, sizeof(to->hole));
+	stack_divide(to, stack_end(to, sp), may_lack);
+	bpf_loop(FPL_SNAPSHOT_MAX / FPL_STACK_PAGE + 1, stack_copy_page, &to, 0);
+	regs->stack_addr = to->stack_addr;
+	regs->stack_size = to->stack_size;
+	regs->missing = to->missing;
 	regs->_pad[0] = regs->_pad[1] = 0;
 	/* nothing of what is behind it was there */
-	if (copy.size <= copy.hole.off)
-		copy.hole.off = copy.hole.size = 0;
-	to->hole = copy.hole;
-	to->hole_addr = copy.addr + copy.hole.off;
+	if (to->stack_size <= to->hole.off)
+		to->hole.off = to->hole.size = 0;
+	to->hole_addr = to->stack_addr + to->hole.off;
 }
 
 /* Return addresses that are put back into a copy of the stack. */
@@ -346,9 +336,6 @@ static __always_inline __u64 snapshot_fill(struct fpl_scratch *s, struct fpl_sna
 		size += sizeof(to->hole) + sizeof(to->shared);
 	stack_copy(to, (__u32)size, &s->regs, type == FPL_RECORD_SNAPSHOT);
 	to->id = 0;
-	to->stack_addr = s->regs.stack_addr;
-	to->stack_size = s->regs.stack_size;
-	to->stack_off = (__u32)size;
 	stack_unprobe(to, s, to->stack_off);
 	to->shared.id = to->shared.off = to->shared.size = 0;
 	to->shared.slot = s->slot;
