@@ -34,6 +34,7 @@ static __always_inline __u64 script_pointer(const struct fpl_script_code *record
 {
 	__u64 at = (__u64)off >> 3;
 
+	LOOKUP_OPAQUE(at);
 	return at < FPL_SCRIPT_OBJECT_BYTES / 8 ? ((const __u64 *)record->object)[at] : 0;
 }
 
@@ -50,6 +51,7 @@ static __always_inline __u64 script_lines(struct fpl_script_code *record,
 			return 0;
 	}
 	few = script_copy(record->lines, FPL_SCRIPT_LINES_FEW, addr);
+	LOOKUP_OPAQUE(at);
 	if (few < FPL_SCRIPT_LINES_FEW || at >= FPL_SCRIPT_LINES_FEW / 8)
 		return few;
 	size = ((const __u64 *)record->lines)[at] + rule->lines_off;

@@ -247,21 +247,22 @@ static long v8_scope_word(__u32 idx, void *arg)
 	const __u64 *words = (const __u64 *)s->script_code.object;
 	struct v8_state *state = &s->v8;
 	__u32 no_text = state->layout.first_no_text;
-	__u64 word;
+	__u64 word, at = idx;
 
-	if (!idx || idx > V8_WORDS)
-		return idx != 0;
-	word = words[idx];
+	LOOKUP_OPAQUE(at);
+	if (!at || at > V8_WORDS)
+		return at != 0;
+	word = words[at];
 	if (v8_is_small(word)) {
 		if (++state->run >= 2)
-			state->place = words[idx - 1] >> 32;
+			state->place = words[at - 1] >> 32;
 		return 0;
 	}
 	/* a function without a name has two small ones before what it is called */
 	if (state->run >= 2 && v8_type(&state->layout, v8_object(word)) >= no_text)
 		return 1;
 	state->run = 0;
-	if (idx <= V8_WORDS - 3 && !state->parts[0] && v8_length(&state->layout, word))
+	if (at <= V8_WORDS - 3 && !state->parts[0] && v8_length(&state->layout, word))
 		state->parts[0] = word;
 	return 0;
 }
