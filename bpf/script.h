@@ -600,17 +600,28 @@ WALK_INLINE int script_is_prologue(__u64 at)
 	       (at & 0xffff) == 0x850f; /* jnz */
 }
 
+/* Is it at the end of a function, whose frame is gone, while its return address is in a register?
+ * Arguments are dropped then, which are as many as the caller has said: pop r, lea rsp, [rsp + r *
+ * 8], push r, ret. */
+WALK_INLINE int script_is_epilogue(__u64 at)
+{
+	return (at & 0xbffffd) == 0x248d48 || /* lea rsp, [rsp + r * n + d8] */
+	       (at & 0xfff8) == 0xc350 ||     /* push r, ret */
+	       (at & 0xfff8ff) == 0xc35041;   /* likewise, r8 to r15 */
+}
+
 /*
  * Before the step to the caller: does the frame pointer lead to a frame of the native one at
  * hand, which is a script frame, too? It is left in walk->script_native; 0: no frame is there.
- * Interrupted code whose return address is on top of the stack has not made its frame yet, or has
- * left it. At its beginning the function is in a register: walk->script_function. Returns 0.
+ * Interrupted code whose return address is on top of the stack, or in a register, has not made its
+ * frame yet, or has left it. At its beginning the function is in a register: walk->script_function.
+ * Returns 0.
  */
 WALK_INLINE int script_begin_native(struct env *env, struct fpl_walk *walk, __u64 idx)
 {
 	const struct fpl_script_rule *rule = env_script_rule(env, (__u32)idx);
 	struct walker walker = { .walk = walk, .env = env };
-	__u64 sp = walk->reg[ARCH_SP], fp = walk->reg[ARCH_FP], word;
+	__u64 sp = walk->reg[ARCH_SP], fp = walk->reg[ARCH_FP], word, code;
 	int is_made = 1;
 	__u32 reg;
 
@@ -618,7 +629,11 @@ WALK_INLINE int script_begin_native(struct env *env, struct fpl_walk *walk, __u6
 	walk->script_function = 0;
 	if (!walk->exact || !rule)
 		return 0;
-	if (walk_read(&walker, sp, &word) || walk_is_ra(&walker, word) == WALK_RA_YES)
+	if (env_read_code(env, &walk->word, 8, walk->pc))
+		walk->word = 0;
+	code = walk->word;
+	if (script_is_epilogue(code) || walk_read(&walker, sp, &word) ||
+	    walk_is_ra(&walker, word) == WALK_RA_YES)
 		is_made = 0;
 	/* behind push rbp */
 	else if (word == fp && !walk_read(&walker, sp + 8, &word) &&
@@ -629,9 +644,7 @@ WALK_INLINE int script_begin_native(struct env *env, struct fpl_walk *walk, __u6
 		return 0;
 	walk->script_native = 0;
 	reg = rule->leaf_reg & (FPL_NR_REGS - 1);
-	if ((walk->known & WALK_BIT(reg)) &&
-	    (is_made ||
-	     (!env_read_code(env, &walk->word, 8, walk->pc) && script_is_prologue(walk->word))))
+	if ((walk->known & WALK_BIT(reg)) && (is_made || script_is_prologue(code)))
 		walk->script_function = walk->reg[reg] & ~7ull;
 	return 0;
 }

@@ -17,6 +17,16 @@ static void judge_bits(const struct process_report *report, struct check *check)
 	check_fix(check, "run the 64-bit build of it");
 }
 
+/* Is a run time mapped whose compiled functions are named by their frames? */
+static bool names_compiled(const struct process_report *report)
+{
+	for (size_t i = 0; i < report->nr; i++) {
+		if (report->objects[i].found.names_compiled)
+			return true;
+	}
+	return false;
+}
+
 static void judge_jit(const struct process_report *report, struct check *check)
 {
 	if (!report->nr_jit) {
@@ -28,6 +38,10 @@ static void judge_jit(const struct process_report *report, struct check *check)
 	if (report->has_jvm) {
 		check_ok(check, "HotSpot %s: its code is walked and named as it describes itself",
 			 report->jvm);
+		return;
+	}
+	if (names_compiled(report)) {
+		check_ok(check, "V8: its code keeps frame pointers, and its frames name functions");
 		return;
 	}
 	if (report->jvm_why[0])

@@ -88,12 +88,14 @@ static void say_problem(struct examination *ret, const struct elf_file *elf,
 }
 
 /* Is it an interpreter of a version that is known? */
-static bool has_script_frames(const struct open_parts *parts, const struct table *table)
+static void find_scripts(const struct open_parts *parts, const struct table *table,
+			 struct examination *ret)
 {
 	struct script_facts facts;
 
 	script_facts_find(parts->elf, parts->debug, table, &facts);
-	return script_language_is_known(&facts);
+	ret->has_script_frames = script_language_is_known(&facts);
+	ret->names_compiled = ret->has_script_frames && facts.language == SCRIPT_JAVASCRIPT;
 }
 
 static int read_table(const struct open_parts *parts, struct examination *ret)
@@ -107,7 +109,7 @@ static int read_table(const struct open_parts *parts, struct examination *ret)
 	ret->has_table = code == 0;
 	if (code == 0) {
 		ret->stats = table->stats;
-		ret->has_script_frames = has_script_frames(parts, table);
+		find_scripts(parts, table, ret);
 	} else {
 		say_problem(ret, parts->elf, &err);
 	}
@@ -153,6 +155,7 @@ static bool bools_are_sound(const struct examination *examination)
 		offsetof(struct examination, has_debug_info),
 		offsetof(struct examination, debug_has_info),
 		offsetof(struct examination, has_script_frames),
+		offsetof(struct examination, names_compiled),
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(offsets); i++) {

@@ -27,6 +27,7 @@ struct examination {
 	bool has_debug_info;	/* in the file itself */
 	bool debug_has_info;	/* its debug file holds .debug_info, not just symbols */
 	bool has_script_frames; /* an interpreter whose scripts' functions can be shown */
+	bool names_compiled;	/* and so can those that it compiles while it runs */
 	size_t nr_symbols;	/* all of them, PLT entries too */
 };
 

@@ -164,17 +164,21 @@ static void code_without_its_frame_has_the_function_in_a_register(void **state)
 	static const struct {
 		const char *what;
 		char at[9];
-		bool is_prologue;
+		bool is_prologue, is_in_register; /* the return address */
 	} cases[] = {
-		{ "push rbp; mov rbp, rsp", "\x55\x48\x89\xe5\x56\x57", true },
-		{ "ret", "\xc3", false },
-		{ "ret n", "\xc2\x08\0", false },
+		{ "push rbp; mov rbp, rsp", "\x55\x48\x89\xe5\x56\x57", true, false },
+		{ "ret", "\xc3", false, false },
+		{ "ret n", "\xc2\x08\0", false, false },
+		{ "lea rsp, [rsp + rcx * 8]", "\x48\x8d\x24\xcc\x41\x52\xc3", false, true },
+		{ "lea rsp, [rsp + r11 * 8 + 8]", "\x4a\x8d\x64\xdc\x08\x51\xc3", false, true },
+		{ "push r10; ret", "\x41\x52\xc3", false, true },
+		{ "push rcx; ret", "\x51\xc3", false, true },
 	};
 	struct native_scene *t = *state;
 	const __u64 want[] = { JIT_AT(BODY) | EXACT, FRAME(0x4010) | BY_FP, 0 };
 
-	t->s->words[0] = PC(0x4010);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		t->s->words[0] = cases[i].is_in_register ? 0 : PC(0x4010);
 		memcpy(t->s->jit + BODY, cases[i].at, 8);
 		if (cases[i].is_prologue) {
 			check_words(t, JIT(BODY), JIT_AT(BODY), SHARED, FPL_SCRIPT_END_OUTERMOST);

@@ -49,7 +49,8 @@ class Figures:
                 if is_gap(frame):
                     continue
                 self.origins[frame["origin"]] += stack["count"]
-                if "addr" in frame:
+                # a script frame of V8 stands for the frame of code made at run time that it was made of
+                if "addr" in frame or frame.get("object") == "[javascript]":
                     self.jit += stack["count"]
                     self.named += stack["count"] * (frame["symbol"] is not None)
             if check:
