@@ -3,12 +3,16 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <string.h>
 
 #include "naming/names.h"
+#include "profile/script_codes.h"
 #include "report/code_tally.h"
 #include "report/problems.h"
 #include "view/languages.h"
 #include "view/share.h"
+
+#define V8_LANGUAGE "javascript" /* of SCRIPT_LANGUAGE_LIST */
 
 /* The languages of @process, by the objects in its stacks. Returns their number. */
 static size_t find_languages(const struct profile *profile, const struct code_process *process,
@@ -31,6 +35,25 @@ static size_t find_languages(const struct profile *profile, const struct code_pr
 		}
 	}
 	return nr;
+}
+
+/* Are functions of V8 in stacks of @process? Then those without a name are of the first stacks. */
+static bool has_v8(const struct profile *profile, const struct code_process *process)
+{
+	for (size_t i = 0; profile->script_codes && i < profile->nr_stacks; i++) {
+		const struct profile_stack *stack = &profile->stacks[i];
+		struct script_frame frame;
+
+		if (stack->pid != process->pid || stack->start_ns != process->start_ns)
+			continue;
+		for (size_t j = 0; j < stack->nr_user; j++) {
+			if (fpl_frame_is_script(stack->frames[j]) &&
+			    script_codes_find(profile->script_codes, stack->frames[j], &frame) &&
+			    !strcmp(frame.language, V8_LANGUAGE))
+				return true;
+		}
+	}
+	return false;
 }
 
 /* Write what names the code of @language in the next run. */
@@ -80,7 +103,10 @@ void unnamed_code_write(FILE *to, const struct profile *profile, const struct ta
 	fprintf(to,
 		"  run time     %.0f %% of the frames are code made at run time without a name: ",
 		percent);
-	if (kill((pid_t)process.pid, 0) < 0 && errno == ESRCH)
+	if (has_v8(profile, &process))
+		fputs("stacks from before the table of its V8 was there; the next run has that table",
+		      to);
+	else if (kill((pid_t)process.pid, 0) < 0 && errno == ESRCH)
 		write_way(to, profile, &process);
 	else
 		fprintf(to, "`fpless doctor %u' says how to get one", process.pid);
