@@ -19,9 +19,7 @@ static const struct argp_child children[] = {
 static void init(struct sampling_options *options)
 {
 	options->own_source = "the time of threads";
-	options->sources[0] = source_spec_cpu_clock();
-	options->sources[1] = source_spec_blocked();
-	options->nr_sources = 2;
+	wait_options_of_wall(options);
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)

@@ -12,6 +12,9 @@
 
 enum { KEY_STATE = 0x500, KEY_EXACT };
 
+/* All that a thread can be in but on a CPU. */
+#define WALL_STATES (ENGINE_STATE_S | ENGINE_STATE_D | ENGINE_STATE_STOPPED | ENGINE_STATE_R)
+
 #define HEADING FIRST_HEADING("Which waits:"),
 #define LENGTHS                                                                                   \
 	{ "min-block-time", 'm', "US", 0, "Only waits of this many microseconds or more", 0 },    \
@@ -94,6 +97,14 @@ void wait_options_of_wakers(struct sampling_options *options)
 {
 	options->sources[0] = source_spec_waker();
 	options->idle = true; /* a CPU's idle thread wakes up others, too */
+}
+
+void wait_options_of_wall(struct sampling_options *options)
+{
+	options->sources[0] = source_spec_cpu_clock();
+	options->sources[1] = source_spec_blocked();
+	options->nr_sources = 2;
+	options->blocks.states = WALL_STATES;
 }
 
 void wait_options_of_pairs(struct sampling_options *options)
@@ -185,9 +196,7 @@ static error_t parse_lock_option(int key, char *arg, struct argp_state *state)
 
 static error_t parse_wall_option(int key, char *arg, struct argp_state *state)
 {
-	return parse_in_states(key, arg, state,
-			       ENGINE_STATE_S | ENGINE_STATE_D | ENGINE_STATE_STOPPED |
-				       ENGINE_STATE_R);
+	return parse_in_states(key, arg, state, WALL_STATES);
 }
 
 const struct argp lock_wait_argp = { .options = length_list, .parser = parse_lock_option };

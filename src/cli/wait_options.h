@@ -29,6 +29,9 @@ extern const struct argp lock_wait_argp, wall_wait_argp;
 /* Sample wakeups. */
 void wait_options_of_wakers(struct sampling_options *options);
 
+/* Sample the time of threads: a clock, and waits in all states. */
+void wait_options_of_wall(struct sampling_options *options);
+
 /* Sample waits together with who ended them. */
 void wait_options_of_pairs(struct sampling_options *options);
 

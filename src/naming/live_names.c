@@ -28,7 +28,7 @@ static void set_sources(struct profile *live, const struct live_names_options *o
 		live->has_states |= spec->class == SOURCE_BLOCKED;
 	}
 	if (source_specs_are_wall(options->sources, options->nr_sources)) {
-		source_record_weigh_waits(&list[0]);
+		source_record_weigh_wall(&list[0]);
 		list[0].name[0] = '\0';
 		profile_set_sources(live, list, 1);
 	} else if (options->nr_sources) {

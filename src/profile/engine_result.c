@@ -12,6 +12,7 @@
 #include "profile/refusals.h"
 #include "profile/rss_rows.h"
 #include "profile/source_heap.h"
+#include "profile/source_record.h"
 #include "profile/usage.h"
 #include "profile/wait_links.h"
 
@@ -291,8 +292,8 @@ static void take_sources(const struct engine *engine, struct profile *profile)
 		snprintf(list[0].name, sizeof(list[0].name), "locks");
 	if (profile->is_wall) {
 		list[0] = list[1]; /* both weigh ns, and the stacks tell the state */
+		source_record_weigh_wall(&list[0]);
 		snprintf(list[0].name, sizeof(list[0].name), "wall");
-		snprintf(list[0].type, sizeof(list[0].type), "wall");
 	}
 	profile_set_sources(profile, list,
 			    engine_is_joint(engine->options) ? 1 : engine->nr_sources);

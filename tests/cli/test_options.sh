@@ -78,7 +78,12 @@ refused '--weight: this verb samples allocations' heap --weight arg0 -- true
 refused '--unit: this verb samples allocations' heap --unit bytes -- true
 refused '-e, -F, -c: not with --offcpu' top --offcpu -e faults -- true
 refused '-e, -F, -c: not with --offcpu' top --offcpu -F 49 -- true
-refused '-m, -M, --state, --exact: of waits, which --offcpu shows' top -m 5 -- true
+refused '-m, -M, --state, --exact: of waits, which --offcpu and --wall show' top -m 5 -- true
+refused '-e, -c: not with --wall' top --wall -e faults -- true
+refused '-e, -c: not with --wall' top --wall -c 100000 -- true
+refused '--state: not with --wall, which shows all states' top --wall --state R -- true
+refused '--offcpu and --wall exclude each other' top --wall --offcpu -- true
+refused '--max-overhead: not with --exact' top --wall --exact --max-overhead 1 -- true
 refused '--max-overhead: not with --exact' offcpu --exact --max-overhead 1 -- true
 refused '--max-overhead: not with --exact' wall --max-overhead 1 --exact -- true
 refused '--max-overhead: this verb samples allocations' heap --max-overhead 1 -- true
