@@ -11,7 +11,7 @@
 #include "cli/wait_options.h"
 
 static const struct argp_child children[] = { { .argp = &lock_wait_argp },
-					      { .argp = &sampling_own_argp },
+					      { .argp = &sampling_waits_argp },
 					      { .argp = &stack_filter_argp },
 					      { 0 } };
 

@@ -22,8 +22,8 @@ static const struct argp_option options_list[] = {
 };
 
 static const struct argp_child children[] = {
-	{ .argp = &wait_argp },		{ .argp = &sampling_own_argp }, { .argp = &event_argp },
-	{ .argp = &stack_filter_argp }, { .argp = &window_argp },	{ 0 }
+	{ .argp = &wait_argp },		{ .argp = &sampling_waits_argp }, { .argp = &event_argp },
+	{ .argp = &stack_filter_argp }, { .argp = &window_argp },	  { 0 }
 };
 
 /* End the process with one line and CLI_EXIT_USAGE. */

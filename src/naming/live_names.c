@@ -21,7 +21,7 @@ static void set_sources(struct profile *live, const struct live_names_options *o
 
 		if (options->nr_sources > 1)
 			memcpy(list[i].name, spec->name, sizeof(list[i].name));
-		if (spec->class == SOURCE_BLOCKED || spec->class == SOURCE_WAKER)
+		if (source_spec_is_waits(spec))
 			source_record_weigh_waits(&list[i]);
 		else if (spec->class != SOURCE_CLOCK)
 			source_record_weigh(&list[i], spec);

@@ -244,7 +244,7 @@ static inline bool engine_is_wall(const struct engine_options *options)
 static inline uint64_t engine_wait_period(const struct engine_options *options)
 {
 	for (size_t i = 0; i < options->nr_sources; i++)
-		if (options->sources[i].class == SOURCE_BLOCKED)
+		if (source_spec_is_waits(&options->sources[i]))
 			return options->blocks.period_ns;
 	return 0;
 }

@@ -84,7 +84,10 @@ refused '-e, -c: not with --wall' top --wall -c 100000 -- true
 refused '--state: not with --wall, which shows all states' top --wall --state R -- true
 refused '--offcpu and --wall exclude each other' top --wall --offcpu -- true
 refused '--max-overhead: not with --exact' top --wall --exact --max-overhead 1 -- true
-refused '--max-overhead: not with --exact' offcpu --exact --max-overhead 1 -- true
+for verb in offcpu wakeup locks; do
+	refused '--max-overhead: not with --exact' "$verb" --exact --max-overhead 1 -- true
+	refused '--max-overhead 0: expected a percentage' "$verb" --max-overhead 0 -- true
+done
 refused '--max-overhead: not with --exact' wall --max-overhead 1 --exact -- true
 refused '--max-overhead: this verb samples allocations' heap --max-overhead 1 -- true
 refused '--live and --allocs exclude each other' heap --live --allocs -- true
