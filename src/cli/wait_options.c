@@ -9,6 +9,7 @@
 #include "cli/parse.h"
 #include "cli/sampling_options.h"
 #include "cli/verbs.h"
+#include "cli/window_options.h"
 
 enum { KEY_STATE = 0x500, KEY_EXACT };
 
@@ -93,6 +94,14 @@ static void parse_states(const char *arg, struct engine_blocks *blocks, struct a
 	}
 }
 
+void wait_options_hand_down(const struct argp_child *children, struct sampling_options *options,
+			    struct argp_state *state)
+{
+	for (size_t i = 0; children[i].argp; i++)
+		state->child_inputs[i] = children[i].argp == &window_argp ? (void *)&options->window
+									  : (void *)options;
+}
+
 void wait_options_of_wakers(struct sampling_options *options)
 {
 	options->sources[0] = source_spec_waker();
@@ -118,13 +127,13 @@ void wait_options_of_pairs(struct sampling_options *options)
 void wait_options_check_joined(const struct sampling_options *options, const char *name,
 			       struct argp_state *state)
 {
-	const char *other = options->events.timeline	? "--timeline"
-			    : options->events.stream	? "--stream"
-			    : options->window.length_ms ? "--window"
-							: NULL;
+	const char *other = options->events.timeline ? "--timeline"
+			    : options->events.stream ? "--stream"
+						     : NULL;
 
 	if (other)
-		refuse(state, "%s: not with %s: who ended waits is known when the run is over",
+		refuse(state,
+		       "%s: not with %s: who ended waits is known at the end of the run, or of a window",
 		       name, other);
 }
 

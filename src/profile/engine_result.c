@@ -29,6 +29,7 @@ static void fill_maps(const struct engine *engine, const struct run_window *wind
 		{ "mappings", engine->publisher.peak, engine->publisher.nr_refused },
 		{ "stacks", window->counts.nr, window->intake.nr_uncounted },
 		{ "chunks", engine->tables.pool.nr_made, engine->tables.nr_refused },
+		{ "locks", window->locks.nr, window->locks.beyond.nr },
 	};
 
 	profile->nr_maps = kernel_side_maps(&engine->kernel, counters, profile->maps,
@@ -226,11 +227,7 @@ static int close_books(struct engine *engine, struct run_window *window, struct 
 
 	int64_t gap = books_gap(&profile->books, profile_shown(profile));
 
-	if (engine->options->blocks.at_locks)
-		code = wait_links_take_locks(&engine->kernel, profile);
-	if (code)
-		return fpl_fail(err, code == -ENOMEM ? code : -EOPNOTSUPP, "locks: %s",
-				strerror(-code));
+	lock_sums_give(&window->locks, profile);
 	if (gap)
 		fpl_log(FPL_LOG_ERROR,
 			"the books do not close by %lld samples: this is a bug of fpless",
