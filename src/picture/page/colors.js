@@ -136,7 +136,7 @@ class Colors {
 	}
 
 	of(fn, found) {
-		const key = fn * 128 + (found & 127);
+		const key = fn * 256 + found;
 		let color = this.cache.get(key);
 		if (color === undefined)
 			this.cache.set(key, color = this.make(fn, found));

@@ -5,7 +5,7 @@ const KIND_LABEL = 0, KIND_KERNEL = 2;
 const FOUND_SCRIPT = 16; // an origin
 const FOUND_GUESSED = 12; // origins: fp, synth
 const FOUND_INLINED = 64; // beside the bits of the origins
-const OFF_CPU = 64; // there, too: the thread had no CPU (Model.markStates)
+const OFF_CPU = 128; // there, too, but made here: the thread had no CPU (Model.markStates)
 
 // A tree whose node i has children from i + 1 on; the next sibling of a node is at its end.
 class Tree {
