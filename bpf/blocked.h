@@ -164,6 +164,10 @@ static __always_inline void times_close(struct fpl_thread_times *t)
 		__sync_fetch_and_add(&times.ns[i], t->ns[i]);
 	waits_close(&t->blocked, &times.blocked);
 	waits_close(&t->runnable, &times.runnable);
+	/* they lead to stacks of the window that ends */
+#pragma GCC unroll 4
+	for (__u32 i = 0; i + 1 < FPL_LINKS_MAX; i++)
+		t->links[i] = 0;
 	__sync_fetch_and_add(&times.threads, 1);
 }
 

@@ -9,10 +9,12 @@
 #include "cli/stack_options.h"
 #include "cli/verbs.h"
 #include "cli/wait_options.h"
+#include "cli/window_options.h"
 
 static const struct argp_child children[] = { { .argp = &lock_wait_argp },
-					      { .argp = &sampling_own_argp },
+					      { .argp = &sampling_waits_argp },
 					      { .argp = &stack_filter_argp },
+					      { .argp = &window_argp },
 					      { 0 } };
 
 /* End the process with one line and CLI_EXIT_USAGE. */
@@ -42,8 +44,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	(void)arg;
 	switch (key) {
 	case ARGP_KEY_INIT:
-		for (size_t i = 0; children[i].argp; i++)
-			state->child_inputs[i] = options;
+		wait_options_hand_down(children, options, state);
 		init(options);
 		return 0;
 	case ARGP_KEY_END:

@@ -30,9 +30,7 @@ static const struct argp_child children[] = {
 
 static void init(struct sampling_options *options, struct argp_state *state)
 {
-	for (size_t i = 0; children[i].argp; i++)
-		state->child_inputs[i] = children[i].argp == &window_argp ? (void *)&options->window
-									  : (void *)options;
+	wait_options_hand_down(children, options, state);
 	options->own_source = "waits";
 	options->sources[0] = source_spec_blocked();
 }

@@ -32,12 +32,16 @@ enum {
 	KEY_MATCH,
 	KEY_ROWS,
 	KEY_OFFCPU,
+	KEY_WALL,
 };
 
 static const struct argp_option options_list[] = {
 	FIRST_HEADING("What to show:"),
 	{ "offcpu", KEY_OFFCPU, NULL, 0,
 	  "Show where threads wait, by the time that their waits took, as fpless offcpu does", 0 },
+	{ "wall", KEY_WALL, NULL, 0,
+	  "Show where the time of threads goes, on a CPU and off, as fpless wall does: a row is of one state",
+	  0 },
 	{ "view", KEY_VIEW, "functions|stacks|processes", 0, "Kind of rows (default functions)",
 	  0 },
 	{ "sort", KEY_SORT, "self|total", 0,
@@ -61,7 +65,7 @@ static const struct argp_option options_list[] = {
 struct top_verb {
 	struct sampling_options sampling;
 	struct top_options options;
-	bool has_window, plain, offcpu;
+	bool has_window, plain, offcpu, wall;
 	char events[256]; /* names of what is sampled, where it is no clock alone */
 	char what[128];	  /* is sampled, for the head of the screen */
 	struct top *top;  /* owned, while the run goes on */
@@ -123,26 +127,55 @@ static void parse_times(int key, const char *arg, struct top_verb *verb, struct 
 	}
 }
 
-/* Sample waits, if they are asked for, and nothing else then. */
-static void choose_source(struct top_verb *verb, struct argp_state *state)
+/* Options about waits say nothing of others. */
+static void check_no_waits(const struct engine_blocks *blocks, struct argp_state *state)
 {
-	struct sampling_options *sampling = &verb->sampling;
-	const struct engine_blocks *blocks = &sampling->blocks;
 	const struct engine_blocks usual = sampling_options_waits(ENGINE_STATE_S | ENGINE_STATE_D);
+
+	if (blocks->period_ns != usual.period_ns || blocks->min_ns != usual.min_ns ||
+	    blocks->max_ns != usual.max_ns || blocks->states != usual.states)
+		refuse(state, "-m, -M, --state, --exact: of waits, which --offcpu and --wall show");
+}
+
+/* Sample the time of threads: the frequency is that of its clock. */
+static void choose_wall(struct sampling_options *sampling, struct argp_state *state)
+{
+	if (sampling->words.nr || !sampling->sources[0].or_clock)
+		refuse(state, "-e, -c: not with --wall: it shows the time of threads");
+	if (sampling->blocks.states != (ENGINE_STATE_S | ENGINE_STATE_D))
+		refuse(state, "--state: not with --wall, which shows all states");
+	wait_options_of_wall(sampling);
+	if (!sampling->output.by)
+		sampling->output.by = PROFILE_BY_STATE | PROFILE_BY_COMM;
+}
+
+/* Sample waits, and nothing else. */
+static void choose_waits(struct sampling_options *sampling, struct argp_state *state)
+{
 	struct sampling_options unset;
 
 	sampling_options_init(&unset);
-	if (!verb->offcpu) {
-		if (blocks->period_ns != usual.period_ns || blocks->min_ns != usual.min_ns ||
-		    blocks->max_ns != usual.max_ns || blocks->states != usual.states)
-			refuse(state, "-m, -M, --state, --exact: of waits, which --offcpu shows");
-		return;
-	}
 	if (sampling->words.nr || !sampling->sources[0].or_clock || sampling->hz != unset.hz ||
 	    sampling->max_hz)
 		refuse(state, "-e, -F, -c: not with --offcpu: waits are what it shows");
 	sampling->sources[0] = source_spec_blocked();
 	sampling->nr_sources = 1;
+}
+
+static void choose_source(struct top_verb *verb, struct argp_state *state)
+{
+	struct sampling_options *sampling = &verb->sampling;
+
+	if (verb->offcpu && verb->wall)
+		refuse(state, "--offcpu and --wall exclude each other");
+	if (verb->wall)
+		choose_wall(sampling, state);
+	else if (verb->offcpu)
+		choose_waits(sampling, state);
+	else
+		check_no_waits(&sampling->blocks, state);
+	verb->options.query.by_state =
+		(verb->wall || verb->offcpu) && (sampling->output.by & PROFILE_BY_STATE);
 }
 
 /* Checks that need the whole command line. */
@@ -190,6 +223,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_OFFCPU:
 		verb->offcpu = true;
+		return 0;
+	case KEY_WALL:
+		verb->wall = true;
 		return 0;
 	case KEY_SINCE_START:
 		verb->options.since_start = true;

@@ -22,8 +22,8 @@ static const struct argp_option options_list[] = {
 };
 
 static const struct argp_child children[] = {
-	{ .argp = &wait_argp },		{ .argp = &sampling_own_argp }, { .argp = &event_argp },
-	{ .argp = &stack_filter_argp }, { .argp = &window_argp },	{ 0 }
+	{ .argp = &wait_argp },		{ .argp = &sampling_waits_argp }, { .argp = &event_argp },
+	{ .argp = &stack_filter_argp }, { .argp = &window_argp },	  { 0 }
 };
 
 /* End the process with one line and CLI_EXIT_USAGE. */
@@ -44,10 +44,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case ARGP_KEY_INIT:
-		for (size_t i = 0; children[i].argp; i++)
-			state->child_inputs[i] = children[i].argp == &window_argp
-							 ? (void *)&options->window
-							 : (void *)options;
+		wait_options_hand_down(children, options, state);
 		options->own_source = "wakeups";
 		wait_options_of_wakers(options);
 		return 0;

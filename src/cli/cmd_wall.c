@@ -19,9 +19,7 @@ static const struct argp_child children[] = {
 static void init(struct sampling_options *options)
 {
 	options->own_source = "the time of threads";
-	options->sources[0] = source_spec_cpu_clock();
-	options->sources[1] = source_spec_blocked();
-	options->nr_sources = 2;
+	wait_options_of_wall(options);
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -31,10 +29,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	(void)arg;
 	switch (key) {
 	case ARGP_KEY_INIT:
-		for (size_t i = 0; children[i].argp; i++)
-			state->child_inputs[i] = children[i].argp == &window_argp
-							 ? (void *)&options->window
-							 : (void *)options;
+		wait_options_hand_down(children, options, state);
 		init(options);
 		return 0;
 	case ARGP_KEY_END:

@@ -283,6 +283,10 @@ const char *sampling_options_events(const struct sampling_options *options, char
 
 	if (options->nr_sources == 1 && !source_event(&options->sources[0]))
 		return NULL;
+	if (source_specs_are_wall(options->sources, options->nr_sources)) {
+		snprintf(buf, size, "wall");
+		return buf;
+	}
 	*buf = '\0';
 	for (size_t i = 0; i < options->nr_sources && used < size; i++)
 		used += (size_t)snprintf(buf + used, size - used, "%s%s", i ? ", " : "",

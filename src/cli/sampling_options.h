@@ -87,8 +87,8 @@ extern const struct argp sampling_argp;
  * (cli/source_parsing.h). */
 extern const struct argp sampling_clock_argp, sampling_waits_argp, sampling_own_argp;
 
-/* The names of what is sampled to @buf, with ", " between them; NULL: a clock alone, which views
- * need not name. */
+/* The names of what is sampled to @buf, with ", " between them, "wall" of the time of threads;
+ * NULL: a clock alone, which views need not name. */
 const char *sampling_options_events(const struct sampling_options *options, char *buf, size_t size);
 
 /* Say on stderr which frequency -F max has chosen; nothing without it. */

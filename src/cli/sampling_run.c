@@ -69,8 +69,7 @@ static void say_nothing_shown(const struct profile *profile, const struct sampli
 			"no samples: no thread of the target waited at a lock, or too briefly");
 	else if (profile->is_wall)
 		fpl_log(FPL_LOG_ERROR, "no samples: the target ended too soon");
-	else if (options->sources[0].class == SOURCE_BLOCKED ||
-		 options->sources[0].class == SOURCE_WAKER)
+	else if (source_spec_is_waits(&options->sources[0]))
 		fpl_log(FPL_LOG_ERROR,
 			"no samples: no thread of the target waited, or too briefly");
 	else if (profile_source_is_clock(source))

@@ -202,7 +202,7 @@ static void check_no_clock(const struct source_parsing *parsing, struct argp_sta
 
 	if (parsing->has_hz)
 		refuse(state, "-F: is for clocks: of %s, -c N samples one in N", name);
-	if (options->max_overhead > 0 && options->sources[0].class != SOURCE_BLOCKED)
+	if (options->max_overhead > 0 && !source_spec_is_waits(&options->sources[0]))
 		refuse(state,
 		       "--max-overhead: lowers the frequency of a clock: of %s, -c N samples one in N",
 		       name);
@@ -305,9 +305,7 @@ static void check_probe(const struct sampling_options *options, const struct sou
  * they check themselves. */
 static void check_key(const struct sampling_options *options, struct argp_state *state)
 {
-	enum source_class class = options->sources[0].class;
-
-	if (options->own_source && (class == SOURCE_BLOCKED || class == SOURCE_WAKER))
+	if (options->own_source && source_spec_is_waits(&options->sources[0]))
 		return;
 	for (size_t i = 0; i < options->nr_sources; i++)
 		if (has_record(&options->sources[i]))

@@ -9,8 +9,12 @@
 #include "cli/parse.h"
 #include "cli/sampling_options.h"
 #include "cli/verbs.h"
+#include "cli/window_options.h"
 
 enum { KEY_STATE = 0x500, KEY_EXACT };
+
+/* All that a thread can be in but on a CPU. */
+#define WALL_STATES (ENGINE_STATE_S | ENGINE_STATE_D | ENGINE_STATE_STOPPED | ENGINE_STATE_R)
 
 #define HEADING FIRST_HEADING("Which waits:"),
 #define LENGTHS                                                                                   \
@@ -90,10 +94,26 @@ static void parse_states(const char *arg, struct engine_blocks *blocks, struct a
 	}
 }
 
+void wait_options_hand_down(const struct argp_child *children, struct sampling_options *options,
+			    struct argp_state *state)
+{
+	for (size_t i = 0; children[i].argp; i++)
+		state->child_inputs[i] = children[i].argp == &window_argp ? (void *)&options->window
+									  : (void *)options;
+}
+
 void wait_options_of_wakers(struct sampling_options *options)
 {
 	options->sources[0] = source_spec_waker();
 	options->idle = true; /* a CPU's idle thread wakes up others, too */
+}
+
+void wait_options_of_wall(struct sampling_options *options)
+{
+	options->sources[0] = source_spec_cpu_clock();
+	options->sources[1] = source_spec_blocked();
+	options->nr_sources = 2;
+	options->blocks.states = WALL_STATES;
 }
 
 void wait_options_of_pairs(struct sampling_options *options)
@@ -107,13 +127,13 @@ void wait_options_of_pairs(struct sampling_options *options)
 void wait_options_check_joined(const struct sampling_options *options, const char *name,
 			       struct argp_state *state)
 {
-	const char *other = options->events.timeline	? "--timeline"
-			    : options->events.stream	? "--stream"
-			    : options->window.length_ms ? "--window"
-							: NULL;
+	const char *other = options->events.timeline ? "--timeline"
+			    : options->events.stream ? "--stream"
+						     : NULL;
 
 	if (other)
-		refuse(state, "%s: not with %s: who ended waits is known when the run is over",
+		refuse(state,
+		       "%s: not with %s: who ended waits is known at the end of the run, or of a window",
 		       name, other);
 }
 
@@ -185,9 +205,7 @@ static error_t parse_lock_option(int key, char *arg, struct argp_state *state)
 
 static error_t parse_wall_option(int key, char *arg, struct argp_state *state)
 {
-	return parse_in_states(key, arg, state,
-			       ENGINE_STATE_S | ENGINE_STATE_D | ENGINE_STATE_STOPPED |
-				       ENGINE_STATE_R);
+	return parse_in_states(key, arg, state, WALL_STATES);
 }
 
 const struct argp lock_wait_argp = { .options = length_list, .parser = parse_lock_option };

@@ -26,14 +26,21 @@ extern const struct argp lock_wait_argp, wall_wait_argp;
 /* The label with the system call that a thread waited in. */
 #define SYSCALL "syscall"
 
+/* Give each of @children, argps of a verb about waits, its part of @options as input. */
+void wait_options_hand_down(const struct argp_child *children, struct sampling_options *options,
+			    struct argp_state *state);
+
 /* Sample wakeups. */
 void wait_options_of_wakers(struct sampling_options *options);
+
+/* Sample the time of threads: a clock, and waits in all states. */
+void wait_options_of_wall(struct sampling_options *options);
 
 /* Sample waits together with who ended them. */
 void wait_options_of_pairs(struct sampling_options *options);
 
-/* Stacks are joined with those of wakers when the run is over: what shows them before ends the
- * process in the same way. @name: the option that asks for that. */
+/* Stacks are joined with those of wakers when the run, or its window, is over: what shows them
+ * before ends the process in the same way. @name: the option that asks for that. */
 void wait_options_check_joined(const struct sampling_options *options, const char *name,
 			       struct argp_state *state);
 

@@ -115,9 +115,9 @@ static void write_functions(FILE *to, const struct recording *recording, const s
 	fputs(is_narrow(whole) ? "  self function\n" : "    self   total  function\n", to);
 	for (size_t i = 0; i < nr; i++)
 		write_function(to, &tallies, hottest[i], whole);
-	if (index.functions.nr > nr)
+	if (tallies.nr > nr)
 		fprintf(to, "%*s... and %zu more\n", is_narrow(whole) ? 7 : 18, "",
-			index.functions.nr - nr);
+			tallies.nr - nr);
 	write_neighbours(to, &tallies, hottest, nr, whole);
 }
 

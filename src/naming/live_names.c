@@ -21,14 +21,14 @@ static void set_sources(struct profile *live, const struct live_names_options *o
 
 		if (options->nr_sources > 1)
 			memcpy(list[i].name, spec->name, sizeof(list[i].name));
-		if (spec->class == SOURCE_BLOCKED || spec->class == SOURCE_WAKER)
+		if (source_spec_is_waits(spec))
 			source_record_weigh_waits(&list[i]);
 		else if (spec->class != SOURCE_CLOCK)
 			source_record_weigh(&list[i], spec);
 		live->has_states |= spec->class == SOURCE_BLOCKED;
 	}
 	if (source_specs_are_wall(options->sources, options->nr_sources)) {
-		source_record_weigh_waits(&list[0]);
+		source_record_weigh_wall(&list[0]);
 		list[0].name[0] = '\0';
 		profile_set_sources(live, list, 1);
 	} else if (options->nr_sources) {

@@ -12,15 +12,18 @@ void call_functions_fini(struct call_functions *functions)
 	free(functions->of_cells);
 }
 
-/* Add the samples of a path to the functions on it. @seen: by function, the last path + 1 that had
- * it. */
+/* Add the samples of a path to the functions on it, as far as the cell @delimiter. @seen: by
+ * function, the last path + 1 that had it. */
 static void count_path(struct call_functions *functions, const struct flame_paths *paths,
-		       size_t idx, size_t *seen)
+		       size_t idx, uint32_t delimiter, size_t *seen)
 {
 	const struct flame_path *path = &paths->list[idx];
 	const uint32_t *steps = &paths->steps.list[path->first];
+	uint32_t nr = 0;
 
-	for (uint32_t i = 0; i < path->nr; i++) {
+	while (nr < path->nr && steps[nr] != delimiter)
+		nr++;
+	for (uint32_t i = 0; i < nr; i++) {
 		uint32_t function = functions->of_cells[steps[i]];
 
 		if (seen[function] == idx + 1)
@@ -28,8 +31,8 @@ static void count_path(struct call_functions *functions, const struct flame_path
 		seen[function] = idx + 1;
 		functions->list[function].total += path->count;
 	}
-	if (path->nr)
-		functions->list[functions->of_cells[steps[path->nr - 1]]].self += path->count;
+	if (nr)
+		functions->list[functions->of_cells[steps[nr - 1]]].self += path->count;
 }
 
 size_t call_functions_find(const struct call_functions *functions, const struct flame_paths *paths,
@@ -59,6 +62,7 @@ size_t call_functions_find(const struct call_functions *functions, const struct 
 void call_functions_make(const struct flame_paths *paths, unsigned sides,
 			 struct call_functions *ret)
 {
+	uint32_t delimiter = flame_paths_delimiter(paths);
 	size_t nr = paths->cells.nr;
 	AUTO_FREE size_t *seen = must_calloc(nr, sizeof(*seen));
 
@@ -80,5 +84,5 @@ void call_functions_make(const struct flame_paths *paths, unsigned sides,
 	}
 	for (size_t i = 0; i < paths->nr; i++)
 		if (sides & 1u << paths->list[i].side)
-			count_path(ret, paths, i, seen);
+			count_path(ret, paths, i, delimiter, seen);
 }

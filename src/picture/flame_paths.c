@@ -217,6 +217,18 @@ int flame_paths_add(struct flame_paths *paths, const struct recording *recording
 	return 0;
 }
 
+uint32_t flame_paths_delimiter(const struct flame_paths *paths)
+{
+	for (uint32_t i = 0; i < paths->cells.nr; i++) {
+		const struct shown_function *cell = &paths->cells.list[i];
+
+		if (cell->kind == FUNCTION_USER && !*flame_text(paths, cell->place) &&
+		    !strcmp(flame_text(paths, cell->text), RECORDING_DELIMITER))
+			return i;
+	}
+	return UINT32_MAX;
+}
+
 /* Cells on their way into an order. */
 struct ranking {
 	const struct flame_paths *paths;

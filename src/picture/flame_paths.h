@@ -43,6 +43,10 @@ struct flame_paths {
 	uint64_t cut[FLAME_SIDES];
 };
 
+/* The cell of RECORDING_DELIMITER, behind which the steps are those of who ended a wait;
+ * UINT32_MAX: no path has it. Cost: O(cells). */
+uint32_t flame_paths_delimiter(const struct flame_paths *paths);
+
 #define FLAME_STEPS_MAX 4096u
 
 /* A GiB of steps. A small hostile recording can have very many: an inlined function stands in it

@@ -88,8 +88,8 @@ static int check_window(const struct engine_options *o, struct fpl_err *err)
 					"--window: not with %s: what is measured goes on from one "
 					"window to the next",
 					o->sources[i].name);
-	if (o->compare || o->blocks.all_at_end || engine_nr_links(o) || o->record_path ||
-	    !o->listener || !o->listener->window)
+	if (o->compare || o->blocks.all_at_end || o->record_path || !o->listener ||
+	    !o->listener->window)
 		return fpl_fail(err, -EINVAL, "--window: not with this");
 	return 0;
 }

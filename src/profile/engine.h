@@ -178,8 +178,8 @@ struct engine_options {
 	uint64_t duration_ms; /* 0: until a signal, or the end of the command */
 	/* The run is cut into windows of this length, whose profiles the listener gets, and of
 	 * which one begins each every_ms, which is no less: with a listener of windows, objects,
-	 * and nothing else. Not with locks, SOURCE_HEAP, SOURCE_RSS, compare and a record_path. 0:
-	 * it is not cut. */
+	 * and nothing else. Not with SOURCE_HEAP, SOURCE_RSS, compare and a record_path. 0: it is
+	 * not cut. */
 	uint64_t window_ms, every_ms;
 	uint64_t delay_ms; /* from the start of the targets to the first sample */
 	/* Sampling has begun; in the thread of the run. NULL: not wanted. */
@@ -244,7 +244,7 @@ static inline bool engine_is_wall(const struct engine_options *options)
 static inline uint64_t engine_wait_period(const struct engine_options *options)
 {
 	for (size_t i = 0; i < options->nr_sources; i++)
-		if (options->sources[i].class == SOURCE_BLOCKED)
+		if (source_spec_is_waits(&options->sources[i]))
 			return options->blocks.period_ns;
 	return 0;
 }

@@ -12,6 +12,7 @@
 #include "profile/refusals.h"
 #include "profile/rss_rows.h"
 #include "profile/source_heap.h"
+#include "profile/source_record.h"
 #include "profile/usage.h"
 #include "profile/wait_links.h"
 
@@ -28,6 +29,7 @@ static void fill_maps(const struct engine *engine, const struct run_window *wind
 		{ "mappings", engine->publisher.peak, engine->publisher.nr_refused },
 		{ "stacks", window->counts.nr, window->intake.nr_uncounted },
 		{ "chunks", engine->tables.pool.nr_made, engine->tables.nr_refused },
+		{ "locks", window->locks.nr, window->locks.beyond.nr },
 	};
 
 	profile->nr_maps = kernel_side_maps(&engine->kernel, counters, profile->maps,
@@ -225,11 +227,7 @@ static int close_books(struct engine *engine, struct run_window *window, struct 
 
 	int64_t gap = books_gap(&profile->books, profile_shown(profile));
 
-	if (engine->options->blocks.at_locks)
-		code = wait_links_take_locks(&engine->kernel, profile);
-	if (code)
-		return fpl_fail(err, code == -ENOMEM ? code : -EOPNOTSUPP, "locks: %s",
-				strerror(-code));
+	lock_sums_give(&window->locks, profile);
 	if (gap)
 		fpl_log(FPL_LOG_ERROR,
 			"the books do not close by %lld samples: this is a bug of fpless",
@@ -291,8 +289,8 @@ static void take_sources(const struct engine *engine, struct profile *profile)
 		snprintf(list[0].name, sizeof(list[0].name), "locks");
 	if (profile->is_wall) {
 		list[0] = list[1]; /* both weigh ns, and the stacks tell the state */
+		source_record_weigh_wall(&list[0]);
 		snprintf(list[0].name, sizeof(list[0].name), "wall");
-		snprintf(list[0].type, sizeof(list[0].type), "wall");
 	}
 	profile_set_sources(profile, list,
 			    engine_is_joint(engine->options) ? 1 : engine->nr_sources);

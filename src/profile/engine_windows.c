@@ -46,7 +46,7 @@ static bool has_no_preemption(const struct engine *engine)
 		enum sampler sampler = engine->sources[i].sampler;
 
 		if (sampler != SAMPLER_PERF && sampler != SAMPLER_SWITCH &&
-		    sampler != SAMPLER_SWITCH_KPROBE)
+		    sampler != SAMPLER_SWITCH_KPROBE && sampler != SAMPLER_WAKING)
 			return false;
 	}
 	return true;
@@ -103,6 +103,8 @@ static int take_counts(struct engine *engine, struct run_window *window, struct 
 	int code =
 		reading_take(&engine->kernel, engine->sources, engine->nr_sources, &window->at_end);
 
+	if (!code && engine->options->blocks.at_locks)
+		code = lock_sums_take(&window->locks, &engine->kernel);
 	if (code)
 		return fpl_fail(err, code == -ENOMEM ? code : -EOPNOTSUPP,
 				"BPF maps cannot be read: %s", strerror(-code));

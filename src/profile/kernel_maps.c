@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How full the maps of the kernel side are, and what they cost. */
+/* The entries of the kernel side's hash maps, how full its maps are, and what they cost. */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -13,7 +13,31 @@
 
 #include "fpless.skel.h" /* knows no types of its own */
 
-#define KEYS_PER_BATCH 1024u
+/* Entries that are read at a time: no bucket of a map has so many. */
+#define BATCH 4096u
+
+/* Told of @nr entries. */
+typedef void (*batch_fn)(const void *keys, const void *values, uint32_t nr, void *ctx);
+
+/* Tell @fn of all entries of the hash map @map. @take: remove them. Errors: -ENOMEM; bpf(2). */
+static int read_entries(const struct bpf_map *map, bool take, batch_fn fn, void *ctx)
+{
+	AUTO_FREE void *keys = calloc(BATCH, bpf_map__key_size(map));
+	AUTO_FREE void *values = calloc(BATCH, bpf_map__value_size(map));
+	uint32_t at, *from = NULL;
+	int code = keys && values ? 0 : -ENOMEM;
+
+	while (!code) {
+		uint32_t nr = BATCH;
+
+		code = (take ? bpf_map_lookup_and_delete_batch : bpf_map_lookup_batch)(
+			bpf_map__fd(map), from, &at, keys, values, &nr, NULL);
+		if (!code || code == -ENOENT)
+			fn(keys, values, nr, ctx);
+		from = &at;
+	}
+	return code == -ENOENT ? 0 : code; /* it was the last */
+}
 
 uint64_t kernel_side_maps_bytes(const struct kernel_side *kernel)
 {
@@ -24,23 +48,68 @@ uint64_t kernel_side_maps_bytes(const struct kernel_side *kernel)
 	return bytes;
 }
 
+static void count_batch(const void *keys, const void *values, uint32_t nr, void *ctx)
+{
+	(void)keys;
+	(void)values;
+	*(uint32_t *)ctx += nr;
+}
+
 /* Entries of a hash map; 0 without memory for them. */
 static uint32_t count_entries(const struct bpf_map *map)
 {
-	AUTO_FREE void *keys = calloc(KEYS_PER_BATCH, bpf_map__key_size(map));
-	AUTO_FREE void *values = calloc(KEYS_PER_BATCH, bpf_map__value_size(map));
-	uint32_t at, nr = 0;
-	int code = keys && values ? 0 : -ENOMEM;
+	uint32_t nr = 0;
 
-	for (bool first = true; !code; first = false) {
-		uint32_t count = KEYS_PER_BATCH;
+	return read_entries(map, false, count_batch, &nr) == -ENOMEM ? 0 : nr;
+}
 
-		code = bpf_map_lookup_batch(bpf_map__fd(map), first ? NULL : &at, &at, keys, values,
-					    &count, NULL);
-		if (!code || code == -ENOENT)
-			nr += count;
-	}
-	return nr;
+struct live_reader {
+	void (*fn)(const struct fpl_live *entry, void *ctx);
+	void *ctx;
+};
+
+static void tell_live(const void *keys, const void *values, uint32_t nr, void *ctx)
+{
+	const struct live_reader *reader = ctx;
+
+	(void)keys;
+	for (uint32_t i = 0; i < nr; i++)
+		reader->fn((const struct fpl_live *)values + i, reader->ctx);
+}
+
+int kernel_side_live(const struct kernel_side *kernel,
+		     void (*fn)(const struct fpl_live *entry, void *ctx), void *ctx)
+{
+	const struct bpf_map *map = kernel->skel->maps.live;
+	struct live_reader reader = { .fn = fn, .ctx = ctx };
+
+	return bpf_map__fd(map) < 0 ? 0 : read_entries(map, false, tell_live, &reader);
+}
+
+struct lock_reader {
+	void (*fn)(const struct fpl_lock_key *key, const struct fpl_lock *lock, void *ctx);
+	void *ctx;
+};
+
+static void tell_locks(const void *keys, const void *values, uint32_t nr, void *ctx)
+{
+	const struct lock_reader *reader = ctx;
+
+	for (uint32_t i = 0; i < nr; i++)
+		reader->fn((const struct fpl_lock_key *)keys + i,
+			   (const struct fpl_lock *)values + i, reader->ctx);
+}
+
+int kernel_side_take_locks(struct kernel_side *kernel,
+			   void (*fn)(const struct fpl_lock_key *key, const struct fpl_lock *lock,
+				      void *ctx),
+			   void *ctx, struct fpl_lock *ret_beyond)
+{
+	struct lock_reader reader = { .fn = fn, .ctx = ctx };
+
+	*ret_beyond = kernel->skel->bss->locks_beyond;
+	kernel->skel->bss->locks_beyond = (struct fpl_lock){ 0 };
+	return read_entries(kernel->skel->maps.locks, true, tell_locks, &reader);
 }
 
 static void keep_peak(uint32_t *peak, uint32_t nr)

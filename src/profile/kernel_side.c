@@ -735,53 +735,6 @@ void kernel_side_take_stacks(struct kernel_side *kernel,
 	seed(kernel->skel);
 }
 
-/* Entries that are read at a time: no bucket of the map has so many. */
-#define LIVE_BATCH 4096u
-
-int kernel_side_live(const struct kernel_side *kernel,
-		     void (*fn)(const struct fpl_live *entry, void *ctx), void *ctx)
-{
-	AUTO_FREE struct fpl_live_key *keys = calloc(LIVE_BATCH, sizeof(*keys));
-	AUTO_FREE struct fpl_live *values = calloc(LIVE_BATCH, sizeof(*values));
-	int fd = bpf_map__fd(kernel->skel->maps.live), code = 0;
-	uint32_t batch, *from = NULL;
-
-	if (fd < 0)
-		return 0;
-	if (!keys || !values)
-		return -ENOMEM;
-	while (!code) {
-		uint32_t nr = LIVE_BATCH;
-
-		code = bpf_map_lookup_batch(fd, from, &batch, keys, values, &nr, NULL);
-		from = &batch;
-		if (code && code != -ENOENT)
-			return code;
-		for (uint32_t i = 0; i < nr; i++)
-			fn(&values[i], ctx);
-	}
-	return 0;
-}
-
-int kernel_side_locks(const struct kernel_side *kernel,
-		      void (*fn)(const struct fpl_lock_key *key, const struct fpl_lock *lock,
-				 void *ctx),
-		      void *ctx, struct fpl_lock *ret_beyond)
-{
-	int fd = bpf_map__fd(kernel->skel->maps.locks);
-	struct fpl_lock_key key, *last = NULL;
-	struct fpl_lock lock;
-
-	*ret_beyond = kernel->skel->bss->locks_beyond;
-	while (!bpf_map_get_next_key(fd, last, &key)) {
-		if (bpf_map_lookup_elem(fd, &key, &lock))
-			return -errno;
-		fn(&key, &lock, ctx);
-		last = &key;
-	}
-	return 0;
-}
-
 uint32_t kernel_side_live_max(const struct kernel_side *kernel)
 {
 	return bpf_map__max_entries(kernel->skel->maps.live);

@@ -177,15 +177,16 @@ void kernel_side_take_stacks(struct kernel_side *kernel,
 FPL_MUST_CHECK int kernel_side_live(const struct kernel_side *kernel,
 				    void (*fn)(const struct fpl_live *entry, void *ctx), void *ctx);
 
-/* Entries that `live` has room for. */
 /*
- * Call @fn for each lock that threads waited at, and fill in what was beyond the map. Errors: those
- * of bpf(2). With engine_blocks.at_locks only, once no program runs.
+ * Call @fn for each lock that threads waited at, fill in what was beyond the map, and begin these
+ * sums anew. Errors: -ENOMEM; bpf(2). With engine_blocks.at_locks only, while no program runs.
  */
-FPL_MUST_CHECK int kernel_side_locks(const struct kernel_side *kernel,
-				     void (*fn)(const struct fpl_lock_key *key,
-						const struct fpl_lock *lock, void *ctx),
-				     void *ctx, struct fpl_lock *ret_beyond);
+FPL_MUST_CHECK int kernel_side_take_locks(struct kernel_side *kernel,
+					  void (*fn)(const struct fpl_lock_key *key,
+						     const struct fpl_lock *lock, void *ctx),
+					  void *ctx, struct fpl_lock *ret_beyond);
+
+/* Entries that `live` has room for. */
 uint32_t kernel_side_live_max(const struct kernel_side *kernel);
 
 /* Memory charged to all maps, bytes, as the kernel says in fdinfo; chunks of the pool included. */

@@ -23,6 +23,7 @@ void run_window_fini(struct run_window *window)
 	script_codes_put(window->codes);
 	timeline_fini(&window->timeline);
 	vector_fini(&window->counts);
+	lock_sums_fini(&window->locks);
 	*window = (struct run_window){ 0 };
 }
 

@@ -13,6 +13,7 @@
 #include "base/vector.h"
 #include "bpf/shared.h"
 #include "profile/intake.h"
+#include "profile/lock_sums.h"
 #include "profile/reading.h"
 
 /* The counts of one stack in the map `stacks`. */
@@ -35,6 +36,7 @@ struct run_window {
 
 	VECTOR(struct window_count) counts; /* of the map, once it has ended */
 	uint64_t nr_uncopied;		    /* samples of counts that found no memory */
+	struct lock_sums locks; /* once it has ended, where waits at locks are sampled */
 	struct reading at_start, at_end;
 	bool has_asked_code; /* its code was asked about */
 

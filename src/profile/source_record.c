@@ -79,6 +79,12 @@ void source_record_weigh_waits(struct profile_source *what)
 	what->has_own_frames = true;
 }
 
+void source_record_weigh_wall(struct profile_source *what)
+{
+	source_record_weigh_waits(what);
+	memcpy(what->type, "wall", sizeof("wall"));
+}
+
 uint64_t source_record_counted(int prog_fd, uint32_t every, uint64_t fired)
 {
 	struct bpf_prog_info info = { 0 };

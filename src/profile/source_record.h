@@ -27,6 +27,8 @@ void source_record_describe_waits(struct source *source, const struct source_spe
 
 /* Fill in all but the name of @what, a source of waits. */
 void source_record_weigh_waits(struct profile_source *what);
+/* The same of a source that is a clock and waits, the time of threads. */
+void source_record_weigh_wall(struct profile_source *what);
 
 /* source_ops.counted of the program @prog_fd: the kernel counts the runs that it skipped because
  * another program ran on the CPU. @every: one sample in so many. */

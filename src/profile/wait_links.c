@@ -6,8 +6,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/vector.h"
-#include "profile/kernel_side.h"
 #include "profile/profile.h"
 #include "profile/stack_store.h"
 
@@ -116,47 +114,4 @@ int wait_links_take(struct profile *profile, bool are_chains)
 		code = join(profile, &profile->stacks[i]);
 	profile->nr_links -= are_chains;
 	return code;
-}
-
-struct lock_list {
-	VECTOR(struct profile_lock);
-	int error;
-};
-
-static void add_lock(const struct fpl_lock_key *key, const struct fpl_lock *lock, void *ctx)
-{
-	struct lock_list *locks = ctx;
-	const struct profile_lock entry = {
-		.pid = key->tgid, .addr = key->addr, .ns = lock->ns, .nr = lock->nr
-	};
-
-	if (!locks->error)
-		locks->error = vector_push(locks, entry);
-}
-
-static int compare_locks(const void *left, const void *right)
-{
-	const struct profile_lock *a = left, *b = right;
-
-	if (a->pid != b->pid)
-		return a->pid < b->pid ? -1 : 1;
-	return (a->addr > b->addr) - (a->addr < b->addr);
-}
-
-int wait_links_take_locks(const struct kernel_side *kernel, struct profile *profile)
-{
-	struct lock_list locks = { .list = NULL };
-	int code = kernel_side_locks(kernel, add_lock, &locks, &profile->locks_beyond);
-
-	if (!code)
-		code = locks.error;
-	if (code) {
-		vector_fini(&locks);
-		return code;
-	}
-	if (locks.nr)
-		qsort(locks.list, locks.nr, sizeof(*locks.list), compare_locks);
-	profile->locks = locks.list;
-	profile->nr_locks = locks.nr;
-	return 0;
 }

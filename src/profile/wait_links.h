@@ -26,6 +26,3 @@ FPL_MUST_CHECK int wait_links_resolve(struct stack_store *store);
  * moves there; profile.nr_links is one less then. Errors: -ENOMEM.
  */
 FPL_MUST_CHECK int wait_links_take(struct profile *profile, bool are_chains);
-
-/* Fill in the sums of the locks. Errors: -ENOMEM, and those of kernel_side_locks(). */
-FPL_MUST_CHECK int wait_links_take_locks(const struct kernel_side *kernel, struct profile *profile);

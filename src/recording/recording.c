@@ -534,8 +534,10 @@ bool recording_is_delimiter(const struct recording *recording, const struct reco
 size_t recording_waker_frames(const struct recording *recording,
 			      const struct recording_stack *stack)
 {
-	for (size_t i = 0; i < stack->nr_user; i++)
-		if (recording_is_delimiter(recording, recording_frame_at(recording, stack, i)))
-			return i + 1;
-	return 0;
+	size_t nr = stack->nr_user;
+
+	while (nr &&
+	       !recording_is_delimiter(recording, recording_frame_at(recording, stack, nr - 1)))
+		nr--;
+	return nr;
 }

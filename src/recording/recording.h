@@ -358,7 +358,8 @@ const struct recording_function *recording_function_of(const struct recording *r
 /* Is the frame RECORDING_DELIMITER? */
 bool recording_is_delimiter(const struct recording *recording, const struct recording_frame *frame);
 
-/* The number of user frames of @stack, from the first on, that belong to who ended the wait, with
- * the delimiter behind them; 0: it has no delimiter. Cost: O(user frames). */
+/* The number of user frames of @stack, from the first on, that belong to who ended the wait, and in
+ * a chain those before that, with the delimiter behind them; 0: it has no delimiter. Cost: O(user
+ * frames). */
 size_t recording_waker_frames(const struct recording *recording,
 			      const struct recording_stack *stack);

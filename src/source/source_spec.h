@@ -45,6 +45,12 @@ struct source_spec {
 	const char *allocator; /* of allocations: profile/heap_places.h, borrowed; NULL: found */
 };
 
+/* Are its samples of waits of threads: of who waits, or of who ends that? */
+static inline bool source_spec_is_waits(const struct source_spec *spec)
+{
+	return spec->class == SOURCE_BLOCKED || spec->class == SOURCE_WAKER;
+}
+
 /* Are @specs [@nr] a clock and the waits of threads, which together are the time of threads? */
 static inline bool source_specs_are_wall(const struct source_spec *specs, size_t nr)
 {

@@ -109,6 +109,7 @@ static struct control_place place_of(const struct control *control)
 		.has_process = query->has_process,
 		.pid = query->pid,
 		.task = query->task,
+		.state = query->state,
 		.function = query->function,
 		.stack = query->stack,
 		.selected = control->selected,
@@ -141,6 +142,7 @@ static void go_back(struct control *control)
 	control->query.has_process = place->has_process;
 	control->query.pid = place->pid;
 	control->query.task = place->task;
+	control->query.state = place->state;
 	control->query.function = place->function;
 	control->query.stack = place->stack;
 	control->selected = place->selected;
@@ -155,6 +157,7 @@ static void go_to_view(struct control *control, enum table_view view)
 	control->selected = 0;
 	if (view == TABLE_VIEW_PROCESSES || !was_process) {
 		control->query.has_process = false;
+		control->query.state = RECORDING_STATE_NONE;
 		control->nr_back = 0;
 	}
 }
@@ -166,7 +169,7 @@ static enum table_view next_view(enum table_view view)
 					    : TABLE_VIEW_FUNCTIONS;
 }
 
-/* More of what the row under the cursor is. */
+/* More of what the row under the cursor is, in its state. */
 static void open_row(struct control *control, const struct model *model, const struct table *table)
 {
 	const struct table_row *row;
@@ -175,19 +178,20 @@ static void open_row(struct control *control, const struct model *model, const s
 	if (control->selected >= table->nr)
 		return;
 	row = &table->list[control->selected];
+	if (row->kind == TABLE_ROW_HEADING)
+		return;
+	leave(control);
+	query->state = row->state;
 	switch (row->kind) {
 	case TABLE_ROW_FUNCTION:
-		leave(control);
 		query->view = TABLE_VIEW_NEIGHBOURS;
 		query->function = row->index;
 		break;
 	case TABLE_ROW_STACK:
-		leave(control);
 		query->view = TABLE_VIEW_FRAMES;
 		query->stack = row->index;
 		break;
 	case TABLE_ROW_PROCESS:
-		leave(control);
 		query->view = TABLE_VIEW_FUNCTIONS;
 		query->has_process = true;
 		query->pid = model->recording->stacks[row->index].pid;

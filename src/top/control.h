@@ -33,6 +33,7 @@ struct control_place {
 	bool has_process;
 	uint32_t pid, function, stack;
 	uint64_t task;
+	uint8_t state;
 	size_t selected;
 };
 

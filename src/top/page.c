@@ -11,9 +11,11 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "base/width.h"
+#include "recording/keys.h"
 #include "view/share.h"
 
-#define NARROW	    44u /* columns: below, there is one share and no object */
+#define NARROW	    44u /* columns: below, there is one share, no state and no object */
+#define STATE_WIDTH 10u /* "throttled", and a space */
 #define OBJECT_MIN  10u
 #define OBJECT_MAX  28u
 #define STACK_CHARS 4096u /* of a stack on one line: more than any screen has */
@@ -26,7 +28,7 @@ struct layout {
 	const struct table *table;
 	struct control *control;
 	size_t columns, lines;
-	size_t object_columns; /* 0: not shown */
+	size_t state_columns, object_columns; /* 0: not shown */
 	bool two_shares;
 };
 
@@ -89,6 +91,9 @@ static void choose_columns(struct layout *layout)
 	layout->two_shares = layout->columns >= NARROW;
 	if (layout->columns < NARROW)
 		return;
+	layout->state_columns = layout->control->query.by_state ? STATE_WIDTH : 0;
+	if (layout->columns < NARROW + layout->state_columns)
+		return;
 	layout->object_columns = object < OBJECT_MIN   ? OBJECT_MIN
 				 : object > OBJECT_MAX ? OBJECT_MAX
 						       : object;
@@ -143,7 +148,8 @@ static enum page_style share_style(double percent)
 				 : PAGE_STYLE_PLAIN;
 }
 
-/* "  35.9  35.9  object      function", as far as there is room. */
+/* "  35.9  35.9  object      function", as far as there is room; by state that stands before the
+ * object. */
 static int put_row(struct layout *layout, const struct table_row *row, bool selected)
 {
 	const struct control *control = layout->control;
@@ -168,8 +174,10 @@ static int put_row(struct layout *layout, const struct table_row *row, bool sele
 			     selected ? PAGE_STYLE_SELECTED
 			     : kernel ? PAGE_STYLE_KERNEL
 				      : PAGE_STYLE_PLAIN,
-			     "%s %s%*s%s%s", shares, object, (int)(layout->object_columns - taken),
-			     "", layout->object_columns ? "  " : "", text);
+			     "%s %-*s%s%*s%s%s", shares, (int)layout->state_columns,
+			     layout->state_columns ? state_key(row->state) : "", object,
+			     (int)(layout->object_columns - taken), "",
+			     layout->object_columns ? "  " : "", text);
 
 	if (!err && !selected) {
 		struct page_line *line = &layout->page->lines.list[layout->page->lines.nr - 1];
@@ -192,14 +200,33 @@ static int put_columns(struct layout *layout)
 	const struct control *control = layout->control;
 	const char *const *name = names[control->query.view];
 	bool by_total = control->query.sort == TABLE_SORT_TOTAL;
-	int width = (int)layout->object_columns;
+	int object = (int)layout->object_columns, state = (int)layout->state_columns;
 
 	if (!layout->two_shares)
 		return put_format(layout, PAGE_STYLE_COLUMNS, "%s %-*s",
 				  by_total ? " TOT%" : "SELF%", (int)layout->columns, name[1]);
-	return put_format(layout, PAGE_STYLE_COLUMNS, "%6s %6s %-*s  %-*s",
+	/* the mark of TOTAL% takes a column of the next one */
+	return put_format(layout, PAGE_STYLE_COLUMNS, "%6s %6s %-*s%-*s%s%-*s",
 			  by_total ? "SELF%" : "*SELF%", by_total ? "*TOTAL%" : "TOTAL%",
-			  width - by_total, name[0], (int)layout->columns, name[1]);
+			  state ? state - by_total : 0, state ? "STATE" : "",
+			  state ? object : object - by_total, object ? name[0] : "",
+			  object ? "  " : "", (int)layout->columns, name[1]);
+}
+
+/* "  blocked 70.1 %  on-cpu 29.9 %" to @buf; "" where rows are of no states. */
+static void state_shares(const struct layout *layout, char *buf, size_t size)
+{
+	const struct table *table = layout->table;
+	size_t used = 0;
+
+	*buf = '\0';
+	if (!layout->control->query.by_state)
+		return;
+	for (uint8_t i = RECORDING_STATE_ON_CPU; i < RECORDING_STATE_COUNT && used < size; i++)
+		if (table->states[i])
+			used += (size_t)snprintf(buf + used, size - used, "  %s %.1f %%",
+						 state_key(i),
+						 share_percent(table->states[i], table->sum));
 }
 
 /* "fpless top: all  198 samples in 10.0 s". */
@@ -222,7 +249,7 @@ static int put_choice(struct layout *layout)
 {
 	const struct control *control = layout->control;
 	const struct table_query *query = &control->query;
-	char filter[4 * CONTROL_TEXT_MAX + 1] = "", process[48] = "";
+	char filter[4 * CONTROL_TEXT_MAX + 1] = "", process[48] = "", states[128];
 	const char *shown = query->view == TABLE_VIEW_STACKS	  ? "stacks"
 			    : query->view == TABLE_VIEW_PROCESSES ? "processes"
 			    : query->view == TABLE_VIEW_FUNCTIONS ? "functions"
@@ -232,9 +259,11 @@ static int put_choice(struct layout *layout)
 	text_escape(filter, sizeof(filter), control->filter, "");
 	if (query->has_process)
 		snprintf(process, sizeof(process), " of pid %u", query->pid);
-	return put_format(layout, PAGE_STYLE_PLAIN, "%s%s%s%s%s  %.1f %% shown%s", shown, process,
+	state_shares(layout, states, sizeof(states));
+	return put_format(layout, PAGE_STYLE_PLAIN, "%s%s%s%s%s%s%s  %.1f %% shown%s%s", shown,
+			  process, query->state ? ", " : "", state_key(query->state),
 			  *filter ? " /" : "", filter, *filter ? "/" : "",
-			  share_percent(layout->table->shown, layout->table->sum),
+			  share_percent(layout->table->shown, layout->table->sum), states,
 			  query->kernel ? "" : "  without the kernel");
 }
 

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base/text.h"
+#include "recording/keys.h"
 #include "view/share.h"
 
 static const char *const views[TABLE_VIEW_COUNT] = {
@@ -46,6 +47,8 @@ static void write_head(FILE *to, const struct plain_block *block, const struct t
 		fprintf(to, " weight=%" PRIu64 " type=%s unit=%s", table->sum, safe,
 			block->measure->unit);
 	}
+	for (uint8_t i = RECORDING_STATE_ON_CPU; query->by_state && i < RECORDING_STATE_COUNT; i++)
+		fprintf(to, " %s=%" PRIu64, state_key(i), table->states[i]);
 	putc('\n', to);
 }
 
@@ -78,6 +81,8 @@ static void write_row(FILE *to, const struct model *model, const struct table_qu
 	else
 		fprintf(to, "%u\t%s", model->recording->stacks[row->index].pid,
 			model_comm(model, row->index));
+	if (query->by_state)
+		fprintf(to, "\t%s", state_key(row->state));
 	putc('\n', to);
 }
 
@@ -93,7 +98,8 @@ void plain_write(FILE *to, const struct plain_block *block, const struct model *
 	};
 
 	write_head(to, block, query, table);
-	fprintf(to, "  SELF%%\t TOTAL%%\t    SELF\t   TOTAL\t%s\n", columns[query->view]);
+	fprintf(to, "  SELF%%\t TOTAL%%\t    SELF\t   TOTAL\t%s%s\n", columns[query->view],
+		query->by_state ? "\tSTATE" : "");
 	for (size_t i = 0; i < table->nr && i < block->max_rows; i++) {
 		if (table->list[i].kind != TABLE_ROW_HEADING)
 			write_row(to, model, query, table, &table->list[i]);

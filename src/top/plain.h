@@ -9,9 +9,10 @@
  *   (an empty line)
  *
  * Numbers have spaces before them. OBJECT and FUNCTION are TASK and STACK (as a folded line has it)
- * of stacks, PID and COMMAND of processes. Where samples weigh something (view/measure.h), SELF and
- * TOTAL are weights, and the first line ends in weight=SUM type=TYPE unit=UNIT. Names are escaped:
- * a tab is never part of one.
+ * of stacks, PID and COMMAND of processes; by state a column STATE follows. Where samples weigh
+ * something (view/measure.h), SELF and TOTAL are weights, and the first line ends in weight=SUM
+ * type=TYPE unit=UNIT, and by state in the part of the sum of each: on-cpu=N and so on. Names are
+ * escaped: a tab is never part of one.
  */
 #pragma once
 

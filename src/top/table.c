@@ -28,11 +28,26 @@ struct maker {
 	uint8_t *matches; /* owned [nr_functions]: enum match */
 };
 
+/* By state each function, sequence and process has a number for each: n * nr_states(maker) + state.
+ */
+static size_t nr_states(const struct maker *maker)
+{
+	return maker->query->by_state ? RECORDING_STATE_COUNT : 1;
+}
+
+/* The state of stack @idx, where rows are told apart by it. */
+static uint8_t state_of(const struct maker *maker, size_t idx)
+{
+	return maker->query->by_state ? maker->model->recording->stacks[idx].state
+				      : RECORDING_STATE_NONE;
+}
+
 /* Stacks that read the same, or are of one process. */
 struct groups {
 	const struct maker *maker;
 	VECTOR(struct table_row) rows;
-	uint32_t *of_numbers; /* owned: 1 + the row of each sequence or process; 0: none yet */
+	uint32_t *of_numbers; /* owned: 1 + the row of each sequence or process, of a state; 0: none
+				 yet */
 };
 
 static void groups_fini(struct groups *groups)
@@ -92,7 +107,7 @@ static bool is_wanted(const struct maker *maker, size_t idx)
 	const struct recording_stack *stack = &maker->model->recording->stacks[idx];
 	uint32_t nr;
 
-	if (!maker->counts[idx] ||
+	if (!maker->counts[idx] || (maker->query->state && stack->state != maker->query->state) ||
 	    (maker->query->has_process &&
 	     (stack->pid != maker->query->pid || stack->task != maker->query->task)))
 		return false;
@@ -140,7 +155,9 @@ static int compare_rows(const void *left, const void *right, void *ctx)
 		if (order)
 			return order;
 	}
-	return (a->index > b->index) - (a->index < b->index);
+	if (a->index != b->index)
+		return a->index < b->index ? -1 : 1;
+	return a->state - b->state;
 }
 
 /* Sort the rows from @first on. */
@@ -153,18 +170,33 @@ static void sort_rows(struct maker *maker, size_t first)
 			maker);
 }
 
+/* A list for push_functions(); NULL: no memory. */
+static struct tallied *tallied_list(const struct maker *maker)
+{
+	size_t nr = maker->model->index.functions.nr * nr_states(maker);
+
+	return calloc(nr + 1, sizeof(struct tallied));
+}
+
+/* The place of @function in such a list, where stack @idx is counted. */
+static size_t tallied_place(const struct maker *maker, uint32_t function, size_t idx)
+{
+	return function * nr_states(maker) + state_of(maker, idx);
+}
+
 /* Rows of the functions that were tallied, sorted. */
 static int push_functions(struct maker *maker, const struct tallied *list, bool filtered)
 {
-	size_t first = maker->table->nr;
+	size_t first = maker->table->nr, nr = nr_states(maker);
 
-	for (uint32_t i = 0; i < maker->model->index.functions.nr; i++) {
+	for (size_t i = 0; i < maker->model->index.functions.nr * nr; i++) {
 		const struct table_row row = { .kind = TABLE_ROW_FUNCTION,
-					       .index = i,
+					       .index = (uint32_t)(i / nr),
+					       .state = (uint8_t)(i % nr),
 					       .self = list[i].self,
 					       .total = list[i].total };
 
-		if (!list[i].total || (filtered && !function_matches(maker, i)))
+		if (!list[i].total || (filtered && !function_matches(maker, row.index)))
 			continue;
 		if (vector_push(maker->table, row))
 			return -ENOMEM;
@@ -176,7 +208,7 @@ static int push_functions(struct maker *maker, const struct tallied *list, bool 
 static int make_functions(struct maker *maker)
 {
 	const struct model *model = maker->model;
-	AUTO_FREE struct tallied *list = calloc(model->index.functions.nr + 1, sizeof(*list));
+	AUTO_FREE struct tallied *list = tallied_list(maker);
 
 	if (!list)
 		return -ENOMEM;
@@ -187,28 +219,32 @@ static int make_functions(struct maker *maker)
 		if (!is_wanted(maker, i))
 			continue;
 		for (uint32_t j = 0; j < nr; j++)
-			tally(&list[functions[j]], maker->counts[i], i, j + 1 == nr);
+			tally(&list[tallied_place(maker, functions[j], i)], maker->counts[i], i,
+			      j + 1 == nr);
 	}
 	return push_functions(maker, list, true);
 }
 
-/* Count stack @idx with those of its @number, of which there are @nr. */
+/* Count stack @idx with those of its @number, of which there are @nr, and of its state. */
 static int group(struct groups *groups, uint32_t number, size_t nr, enum table_row_kind kind,
 		 uint32_t idx)
 {
-	uint64_t count = groups->maker->counts[idx];
+	const struct maker *maker = groups->maker;
+	uint64_t count = maker->counts[idx];
+	uint8_t state = state_of(maker, idx);
+	size_t place = number * nr_states(maker) + state;
 
 	if (!groups->of_numbers)
-		groups->of_numbers = calloc(nr, sizeof(*groups->of_numbers));
+		groups->of_numbers = calloc(nr * nr_states(maker), sizeof(*groups->of_numbers));
 	if (!groups->of_numbers)
 		return -ENOMEM;
-	if (!groups->of_numbers[number]) {
-		if (vector_push(&groups->rows, { .kind = kind }))
+	if (!groups->of_numbers[place]) {
+		if (vector_push(&groups->rows, { .kind = kind, .state = state }))
 			return -ENOMEM;
-		groups->of_numbers[number] = (uint32_t)groups->rows.nr;
+		groups->of_numbers[place] = (uint32_t)groups->rows.nr;
 	}
 
-	struct table_row *row = &groups->rows.list[groups->of_numbers[number] - 1];
+	struct table_row *row = &groups->rows.list[groups->of_numbers[place] - 1];
 
 	/* the last: a process may have taken another name */
 	row->index = idx;
@@ -275,7 +311,7 @@ static int make_processes(struct maker *maker)
 
 /* The callers of a function, and its callees. */
 struct neighbours {
-	struct tallied *callers, *callees; /* owned [nr_functions] */
+	struct tallied *callers, *callees; /* owned: of tallied_list() */
 	struct tallied itself;
 };
 
@@ -299,9 +335,11 @@ static bool tally_neighbours(const struct maker *maker, struct neighbours *neigh
 		found = true;
 		tally(&neighbours->itself, count, idx, i + 1 == nr);
 		if (i > 0)
-			tally(&neighbours->callers[list[i - 1]], count, idx, false);
+			tally(&neighbours->callers[tallied_place(maker, list[i - 1], idx)], count,
+			      idx, false);
 		if (i + 1 < nr)
-			tally(&neighbours->callees[list[i + 1]], count, idx, i + 2 == nr);
+			tally(&neighbours->callees[tallied_place(maker, list[i + 1], idx)], count,
+			      idx, i + 2 == nr);
 	}
 	return found;
 }
@@ -311,6 +349,7 @@ static int push_neighbours(struct maker *maker, const struct neighbours *neighbo
 {
 	const struct table_row itself = { .kind = TABLE_ROW_FUNCTION,
 					  .index = maker->query->function,
+					  .state = maker->query->state,
 					  .self = neighbours->itself.self,
 					  .total = neighbours->itself.total };
 	struct table *table = maker->table;
@@ -332,8 +371,8 @@ static int make_neighbours(struct maker *maker)
 	CLEANUP(groups_fini) struct groups groups = { .maker = maker };
 	CLEANUP(neighbours_fini)
 	struct neighbours neighbours = {
-		.callers = calloc(model->index.functions.nr + 1, sizeof(*neighbours.callers)),
-		.callees = calloc(model->index.functions.nr + 1, sizeof(*neighbours.callees)),
+		.callers = tallied_list(maker),
+		.callees = tallied_list(maker),
 	};
 	int err = neighbours.callers && neighbours.callees ? 0 : -ENOMEM;
 
@@ -364,6 +403,7 @@ static int make_frames(struct maker *maker)
 	for (uint32_t i = nr; !err && i-- > 0;)
 		err = vector_push(maker->table, { .kind = TABLE_ROW_FUNCTION,
 						  .index = list[i],
+						  .state = maker->query->state,
 						  .self = i + 1 == nr ? count : 0,
 						  .total = count });
 	return err;
@@ -389,6 +429,7 @@ int table_make(const struct model *model, const uint64_t *counts, const struct t
 	*ret = (struct table){ 0 };
 	for (size_t i = 0; i < model->stacks.nr; i++) {
 		ret->sum += counts[i];
+		ret->states[model->recording->stacks[i].state] += counts[i];
 		ret->shown += is_wanted(&maker, i) ? counts[i] : 0;
 	}
 	ret->samples = ret->sum;

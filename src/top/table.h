@@ -37,6 +37,8 @@ struct table_query {
 	bool has_process; /* of this one alone: */
 	uint32_t pid;
 	uint64_t task;	   /* recording_stack.task */
+	bool by_state;	   /* rows are of one state of threads each (recording_state) */
+	uint8_t state;	   /* stacks in this state alone; RECORDING_STATE_NONE: in all */
 	uint32_t function; /* of NEIGHBOURS: its callers, callees and stacks */
 	uint32_t stack;	   /* of FRAMES: index in the model */
 };
@@ -53,6 +55,7 @@ struct table_row {
 			 */
 	uint64_t total; /* of those that it is in */
 	enum table_row_kind kind;
+	uint8_t state;	     /* recording_state, by_state; else RECORDING_STATE_NONE */
 	uint32_t index;	     /* of the function; of the stack, or of one of the process */
 	const char *heading; /* of a heading */
 };
@@ -63,6 +66,7 @@ struct table {
 	uint64_t sum;	  /* of all counts: what shares are of */
 	uint64_t shown;	  /* of that, in the process that was asked for, with frames to show */
 	uint64_t samples; /* all there are: the sum, unless their weights are shown */
+	uint64_t states[RECORDING_STATE_COUNT]; /* the part of the sum in each state */
 };
 
 /*

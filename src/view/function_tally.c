@@ -13,7 +13,8 @@ void function_tallies_fini(struct function_tallies *tallies)
 	free(tallies->last_stack);
 }
 
-/* The leaf of a stack is its innermost kernel frame where it has any, else the user leaf. */
+/* The leaf of a stack is its innermost kernel frame where it has any, else the user leaf; of a wait
+ * that of the thread that waited. */
 static void count_stack(struct function_tallies *tallies, uint32_t stack_idx)
 {
 	const struct function_index *index = tallies->index;
@@ -22,13 +23,14 @@ static void count_stack(struct function_tallies *tallies, uint32_t stack_idx)
 	uint64_t shown = measure_stack(tallies->measure, stack);
 
 	slots->nr = 0;
-	must_stack_slots(index->texts, stack, &(struct stack_slot_options){ 0 }, slots);
+	must_stack_slots(index->texts, stack, &(struct stack_slot_options){ .own = true }, slots);
 	for (size_t i = 0; i < slots->nr; i++) {
 		uint32_t function = index->of_slots[slots->list[i]];
 		struct function_tally *tally = &tallies->list[function];
 
 		if (i + 1 == slots->nr)
 			tally->self += shown;
+		tallies->nr += !tallies->last_stack[function];
 		if (tallies->last_stack[function] != stack_idx + 1)
 			tally->total += shown;
 		tallies->last_stack[function] = stack_idx + 1;
@@ -69,8 +71,11 @@ size_t function_tallies_hottest(const struct function_tallies *tallies, uint32_t
 	size_t nr = 0;
 
 	for (uint32_t i = 0; i < tallies->index->functions.nr; i++) {
-		size_t place = nr < max ? nr++ : max;
+		size_t place;
 
+		if (!tallies->last_stack[i])
+			continue;
+		place = nr < max ? nr++ : max;
 		for (; place && is_hotter(tallies, i, ret[place - 1]); place--)
 			if (place < max)
 				ret[place] = ret[place - 1];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How much of what is shown each function of a recording has. */
+/* How much of what is shown each function of a recording has: those of who ended a wait have none
+ * of it. */
 #pragma once
 
 #include <stddef.h>
@@ -18,11 +19,12 @@ struct function_tallies {
 	const struct function_index *index; /* borrowed */
 	const struct measure *measure;	    /* borrowed */
 	struct function_tally *list;	    /* owned [index->functions.nr] */
+	size_t nr; /* functions of stacks: others are of who ended waits alone */
 
 	/* private */
 	struct stack_slots slots; /* of the stack at hand */
 	uint32_t *last_stack;	  /* owned: index + 1 of the stack that counted it last: recursion
-				   * counts once */
+				   * counts once; 0: none has */
 };
 
 /* Cost: O(frames of all stacks). */

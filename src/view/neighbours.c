@@ -63,7 +63,7 @@ static void make_chain(struct entries *entries, const struct function_index *ind
 	struct stack_slots *chain = &entries->chain;
 
 	chain->nr = 0;
-	must_stack_slots(index->texts, stack, &(struct stack_slot_options){ 0 }, chain);
+	must_stack_slots(index->texts, stack, &(struct stack_slot_options){ .own = true }, chain);
 	for (size_t i = 0; i < chain->nr; i++)
 		chain->list[i] = index->of_slots[chain->list[i]];
 }

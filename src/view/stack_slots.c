@@ -47,6 +47,11 @@ int stack_slots(const struct frame_texts *texts, const struct recording_stack *s
 	if (options->walk == MERGE_FP) {
 		user = kernel + stack->nr_kernel;
 		nr_user = stack->nr_fp;
+	} else if (options->own) {
+		size_t nr_wakers = recording_waker_frames(texts->recording, stack);
+
+		user += nr_wakers;
+		nr_user -= nr_wakers;
 	}
 	if (put_frames(texts, user, nr_user, options, ret) ||
 	    (options->delimited && nr_user && stack->nr_kernel &&

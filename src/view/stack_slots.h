@@ -32,6 +32,7 @@ struct stack_slot_options {
 	enum merge_walk walk;
 	bool delimited; /* put STACK_DELIMITER between user and kernel frames of a stack with both
 			 */
+	bool own;	/* without the frames of who ended a wait (recording_waker_frames()) */
 	size_t max;	/* end as soon as @ret holds more; 0: no limit */
 };
 

@@ -14,7 +14,8 @@ META = {"type": "meta", "format": 1, "event": "cpu-clock", "period_ns": 10101010
 
 class Recording:
     """Stacks are written from the root to the leaf: "main", "work@/lib/libwork.so", "leaf!fp" (found by a frame-pointer
-    step), "[k]sys_read" (kernel code), "main+inner+innermost" (two inlined in main)."""
+    step), "[k]sys_read" (kernel code), "main+inner+innermost" (two inlined in main), "--" and "[thread app]" (no code: who ended
+    a wait)."""
 
     def __init__(self, argv=None, **meta):
         self.meta = dict(META, argv=argv or META["argv"], **meta)
@@ -22,6 +23,8 @@ class Recording:
         self.places = {}  # of functions: (object, address)
 
     def frame(self, text):
+        if text == "--" or text.startswith("["):
+            return {"addr": None, "symbol": text, "offset": None, "origin": "unknown"}
         text, _, origin = text.partition("!")
         name, _, path = text.partition("@")
         path = path or "/usr/bin/app"

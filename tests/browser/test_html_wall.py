@@ -70,5 +70,57 @@ class Wall(HtmlCase):
             self.assertTrue(page.evaluate(f"document.querySelector('{FILTER}').hidden"))
 
 
+class Wakers(HtmlCase):
+    """Two threads wait, 600 and 300 ms, which another one ends, and 100 ms that an interrupt does."""
+
+    @classmethod
+    def make(cls):
+        recording = Recording(["fpless", "offcpu", "--wakers", "--", "app"], event="blocked", hz=0, period=1, weight_type="blocked",
+                              weight_unit="nanoseconds", by=["comm"])
+        ended_by = ["--", "wake", "give_back", "main", "[thread boss]"]
+        for weight, pid, stack in ((600, 100, ["main", "lock", *ended_by]), (300, 200, ["main", "take", *ended_by]),
+                                   (100, 100, ["main", "nap", "--", "[irq]"])):
+            recording.add(2, stack, weight=weight * MS, state="blocked", pid=pid)
+        return recording
+
+    def rows(self, page):
+        """[(function, self, total)] of the table."""
+        return [tuple(row) for row in page.evaluate("""[...document.querySelectorAll('main > section:not([hidden]) tbody tr')].map((row) => {
+            const cells = [...row.querySelectorAll('td')].map((cell) => cell.textContent.trim());
+            return [cells[4], cells[0], cells[2]];
+        })""")]
+
+    def test_what_waits_is_the_function(self):
+        with self.open("view=functions") as page:
+            page.settle()
+            self.keep(page, "wakers-functions")
+            # none of who ended the wait, but main, which is in both
+            self.assertEqual([row for row in self.rows(page) if row[2] != "0 %"],
+                             [("lock", "60.00 %", "60.00 %"), ("take", "30.00 %", "30.00 %"), ("nap", "10.00 %", "10.00 %"), ("main", "0 %", "100 %")])
+        with self.open("view=functions&process=app/200") as page: # counted by the page
+            page.settle()
+            self.assertEqual([row for row in self.rows(page) if row[2] != "0 %"], [("take", "100 %", "100 %"), ("main", "0 %", "100 %")])
+        with self.open("view=sandwich") as page: # the hottest function to begin with
+            page.settle()
+            self.keep(page, "wakers-callers")
+            self.assertEqual(page.text("main > section:not([hidden]) .heading h2"), "lock")
+
+    def test_who_ended_the_wait_is_told_apart(self):
+        with self.open() as page:
+            page.settle()
+            self.keep(page, "wakers")
+            colours = dict(page.evaluate("""[...document.querySelectorAll('main > section:not([hidden]) g.frame')].map((frame) =>
+                [frame.getAttribute('name'), getComputedStyle(frame.querySelector('rect')).fill.match(/[0-9.]+/g).map(Number)])"""))
+            for name in "--", "wake", "give_back", "[thread boss]", "[irq]":
+                self.assertGreater(colours[name][1], colours[name][2], name)  # more green than blue
+            for name in "lock", "take", "nap":
+                self.assertLess(colours[name][1], colours[name][2], name)
+            self.wait_text(page, "main > section:not([hidden]) .legend", "who ended the wait")
+            # nothing is inlined here
+            self.assertEqual(page.evaluate("document.querySelectorAll('g.inlined').length"), 0)
+            self.hover(page, "give_back")
+            self.wait_text(page, "#tip", "of who ended the wait")
+
+
 if __name__ == "__main__":
     main()

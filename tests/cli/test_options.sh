@@ -78,8 +78,16 @@ refused '--weight: this verb samples allocations' heap --weight arg0 -- true
 refused '--unit: this verb samples allocations' heap --unit bytes -- true
 refused '-e, -F, -c: not with --offcpu' top --offcpu -e faults -- true
 refused '-e, -F, -c: not with --offcpu' top --offcpu -F 49 -- true
-refused '-m, -M, --state, --exact: of waits, which --offcpu shows' top -m 5 -- true
-refused '--max-overhead: not with --exact' offcpu --exact --max-overhead 1 -- true
+refused '-m, -M, --state, --exact: of waits, which --offcpu and --wall show' top -m 5 -- true
+refused '-e, -c: not with --wall' top --wall -e faults -- true
+refused '-e, -c: not with --wall' top --wall -c 100000 -- true
+refused '--state: not with --wall, which shows all states' top --wall --state R -- true
+refused '--offcpu and --wall exclude each other' top --wall --offcpu -- true
+refused '--max-overhead: not with --exact' top --wall --exact --max-overhead 1 -- true
+for verb in offcpu wakeup locks; do
+	refused '--max-overhead: not with --exact' "$verb" --exact --max-overhead 1 -- true
+	refused '--max-overhead 0: expected a percentage' "$verb" --max-overhead 0 -- true
+done
 refused '--max-overhead: not with --exact' wall --max-overhead 1 --exact -- true
 refused '--max-overhead: this verb samples allocations' heap --max-overhead 1 -- true
 refused '--live and --allocs exclude each other' heap --live --allocs -- true
@@ -386,7 +394,6 @@ refused '-M: below -m: no wait is both' offcpu -m 20 -M 10
 refused '-M: below -m: no wait is both' offcpu -M 10 -m 20
 refused '--wakers: not with --timeline' offcpu --wakers --timeline -a
 refused '--wakers: not with --stream' offcpu --by waker --stream -a
-refused '--wakers: not with --window' offcpu --wakers --window 1 -o 'x-%t.jsonl' -a
 refused '--by syscall and --wakers exclude each other' offcpu --wakers --by syscall -a
 refused '--by x: expected comm' offcpu --by x -a
 
@@ -398,7 +405,7 @@ refused '-F 0: expected' wall -F 0
 
 # wakeup
 expect 0 '' wakeup --help
-for option in -m -M --state --exact --chain --window -p -t -a -d --by; do
+for option in -m -M --state --exact --chain --window --max-overhead -p -t -a -d --by; do
 	says "(^|[ ,])$option([ =,[]|\$)"
 done
 refused '-e: this verb samples wakeups: fpless profile takes it' wakeup -e cs
@@ -407,14 +414,13 @@ for chain in '' x 0 1 5; do
 done
 refused '--chain: not with --timeline' wakeup --chain 2 --timeline -a
 refused '--chain: not with --stream' wakeup --chain 2 --stream -a
-refused '--chain: not with --window' wakeup --chain 2 --window 1 -o 'x-%t.jsonl' -a
 refused '--state R: not of wakeups' wakeup --state S,R -a
 refused '--by x: expected comm' wakeup --by x -a
 refused '-M: below -m: no wait is both' wakeup -m 20 -M 10
 
 # locks
 expect 0 '' locks --help
-for option in -m -M --exact -p -t -a -d --by; do
+for option in -m -M --exact --window --max-overhead -p -t -a -d --by; do
 	says "(^|[ ,])$option([ =,[]|\$)"
 done
 if grep -q -- '--state' "$work/stdout"; then

@@ -41,6 +41,13 @@ says '^ +9\.0% +9\.0%  g '
 says '\.\.\. and 1 more$'
 says '1\.0%  1 of 100  in 1 other stacks$'
 if grep -qE '  h ' stdout; then failed=1; fi
+# What ended a wait is not the function that waited, and has none of its time; nor is who woke that one up.
+printf 'a;main;lock;--;give_back;main;[thread b] 6\na;main;nap;--;[irq] 3\na;main;lock;--;wake;[thread b];--;far;[thread c] 1\n' >waits.folded
+expect 0 '' report -q waits.folded
+says '^ +70\.0% +70\.0%  lock '
+says '^ +30\.0% +30\.0%  nap '
+says '^ +0\.0% +100\.0%  main '
+if grep -qE '%  (--|give_back|wake|far|\[irq\]|\[thread [bc]\])  |more$' stdout; then failed=1; fi
 # Calls of a function by itself are one, where that is asked for and functions are shown.
 printf 'a;f;f;f;g 5\na;f;g 2\na;f;f;f_[k];f_[k] 1\na;g;f;g 1\n' >calls.folded
 expect 0 '' report -q -f --fold-recursion -o folded.jsonl calls.folded

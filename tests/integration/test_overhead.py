@@ -29,14 +29,16 @@ with open(sys.argv[3], "w") as file:
     file.write(str(time.clock_gettime_ns(time.CLOCK_PROCESS_CPUTIME_ID)))
 """
 
-# Waits of a tenth of the time that one sample is for.
-SLEEPERS = """
-import threading, time
-def sleep():
+# Waits of a tenth of the time that one sample is for, each at a lock.
+WAITERS = """
+import threading
+def wait():
+    never = threading.Lock()
+    never.acquire()
     while True:
-        time.sleep(0.001)
+        never.acquire(timeout=0.001)
 for _ in range(30):
-    threading.Thread(target=sleep).start()
+    threading.Thread(target=wait).start()
 """
 
 
@@ -67,10 +69,10 @@ class MaxOverhead(RootCase):
         with open(out, encoding="ascii") as file:
             return run, int(file.read())
 
-    def test_short_waits_become_rarer(self):
-        process = self.start(sys.executable, "-c", SLEEPERS, stdout=subprocess.DEVNULL)
+    def rarer(self, process, verb, *options):
+        """A run over the process's waits of which it samples fewer after a while."""
         with open(self.path("stderr"), "wb+") as stderr:
-            run = self.start(FPLESS, "offcpu", *Run.outputs(self.folder), "--no-cache", "--max-overhead", LIMIT, "-v", "-p",
+            run = self.start(FPLESS, verb, *Run.outputs(self.folder), "--no-cache", "--max-overhead", LIMIT, "-v", *options, "-p",
                              str(process.pid), stdout=subprocess.DEVNULL, stderr=stderr, preexec_fn=hurry)
             self.wait_while_it_runs(run, "a change", lambda: b"of short waits from here on" in os.pread(
                 stderr.fileno(), 1 << 20, 0))
@@ -78,13 +80,31 @@ class MaxOverhead(RootCase):
             run.wait(TIMEOUT_S)
             run = Run.of_folder(self.folder, run.returncode, os.pread(stderr.fileno(), 1 << 20, 0))
         self.assertEqual(run.faults(), [], run.stderr)
-        self.assertEqual(waits.book_faults(run), [])
+        self.assertEqual(waits.book_faults(run, of_wakers=verb == "wakeup"), [])
         times = run.stats["times"]
         self.assertGreater(times["period"], waits.PERIOD_NS)
         self.assertRegex(run.stderr, r"short waits +one sample for each 10 ms wanted, for each")
         # by the books the sum of the weights is what was waited but for a period a thread, before and after
         self.assertLess(times["carried"], times["threads"] * times["period"])
         self.assertLess(times["first_carry"], times["threads"] * times["period"])
+        return run
+
+    def test_short_waits_become_rarer(self):
+        process = self.start(sys.executable, "-c", WAITERS, stdout=subprocess.DEVNULL)
+        for verb, *options in (("offcpu",), ("offcpu", "--wakers"), ("wakeup",), ("wakeup", "--chain", "2"), ("locks",)):
+            with self.subTest(verb=verb, options=options):
+                run = self.rarer(process, verb, *options)
+                if verb == "locks":
+                    self.assert_pairs_are_right(run)
+
+    def assert_pairs_are_right(self, run):
+        """What a lock's stacks weigh differs from its exact sum by a period a thread at most."""
+        times = run.stats["times"]
+        exact = sum(lock["wait_ns"] for lock in [*run.stats["locks"], run.stats.get("locks_others", {"wait_ns": 0})])
+        weight = sum(stack["weight"] for stack in run.stacks)
+        slack = times["threads"] * times["period"]
+        self.assertGreater(exact, 2 * slack)  # else nothing could fail
+        self.assertLessEqual(abs(exact - weight), slack + times["asleep"], times)
 
     def assert_weights_are_right(self, run, cpu_ns):
         weight_ns = sum(stack["weight_ns"] for stack in run.stacks)

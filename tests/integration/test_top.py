@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """fpless top: what it shows are the samples of the run, each once; books close, however it ends."""
 
+import collections
 import json
 import os
 import re
@@ -93,6 +94,35 @@ class Plain(RootCase):
                 rows = {row[5]: int(row[3]) for block in blocks for row in block.rows}
                 self.assertGreater(rows.get("wait_20ms", 0), 0, rows)
                 self.assertNotIn("schedule", rows)  # the kernel's way to the sampler is cut
+
+    def test_rows_of_wall_time_are_of_one_state(self):
+        run, blocks = self.top("--wall", "--interval", "0.3", "-F", "997", "--rows", "1000000", "-d", "600", "--no-inline", "--",
+                               fixture("waits"), "1000", "wait_20ms", "wait_1ms", "wait_not")
+        sums, framed = collections.Counter(), collections.Counter()
+        for stack in run.stacks:
+            sums[stack["state"]] += stack["weight"]
+            framed[stack["state"]] += stack["weight"] if stack["user"] or stack["kernel"] else 0
+        self.assertGreater(min(sums["on-cpu"], sums["blocked"]), 0, sums)
+        for state in ("on-cpu", "runnable", "blocked", "throttled", "frozen"):
+            self.assertEqual(sum(block.number_of(state) for block in blocks), sums[state], state)
+            self.assertEqual(sum(int(row[2]) for block in blocks for row in block.rows if row[6] == state), framed[state], state)
+        self.assertEqual(sum(block.number_of("weight") for block in blocks), sum(sums.values()))
+        self.assertEqual({(block.words["event"], block.words["type"], *block.columns) for block in blocks},
+                         {("wall", "wall", *COLUMNS, "OBJECT", "FUNCTION", "STATE")})
+        totals = collections.Counter()
+        for block in blocks:
+            for row in block.rows:
+                totals[row[5], row[6]] += int(row[3])
+        # what it waits for is none of its time on a CPU
+        self.assertGreater(totals["wait_20ms", "blocked"], 0, totals)
+        self.assertGreater(totals["wait_not", "on-cpu"], 0, totals)
+        self.assertEqual(totals["wait_not", "blocked"], 0, totals)
+
+    def test_states_are_told_apart_by_label(self):
+        for options, wanted in ((["--wall", "--by", "comm"], False), (["--offcpu", "--state", "S,D,R", "--by", "state"], True)):
+            with self.subTest(options):
+                _, blocks = self.top(*options, "-d", "600", "--", fixture("waits"), "300", "wait_20ms")
+                self.assertEqual("STATE" in blocks[-1].columns, wanted)
 
     def test_blocks_add_up_to_the_books(self):
         for options in (["-F", "999"], ["-F", "4999", "--stack-memory", "64K"],

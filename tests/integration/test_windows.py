@@ -11,8 +11,10 @@ import subprocess
 import sys
 import types
 
+import test_locks
 import test_offcpu
 import test_targets
+import test_wakers
 import waits
 from fpless_run import Run
 from root_case import FPLESS, RootCase, fixture, main
@@ -232,13 +234,15 @@ class Waits(WindowCase):
     """Waits are cut with the windows: what is left of one is of the next."""
     def cut_waits(self, window, *args, verb="offcpu"):
         runs = self.cut(window, "--ring-memory", "256M", *args, verb=verb)
+        # the last one may have begun when all threads had ended
+        runs = [run for run in runs if "times" in run.stats]
         left = [run.stats["times"]["threads_left"] for run in runs]
         for i, run in enumerate(runs):
             # a thread that was exiting when a window ended adds its sums to the next one
             if not left[i] and not left[max(i - 1, 0)]:
-                self.assertEqual(waits.book_faults(run), [], run.stamp)
+                self.assertEqual(waits.book_faults(run, verb == "wakeup"), [], run.stamp)
         if not left[-1]:
-            self.assertEqual(waits.book_faults(self.together(runs)), [])
+            self.assertEqual(waits.book_faults(self.together(runs), verb == "wakeup"), [])
         return runs
 
     @staticmethod
@@ -308,6 +312,47 @@ class Waits(WindowCase):
                     self.assertGreaterEqual(weights["wait_asleep"] + weights[None], 1.5 * kept_ns)
                     self.assertLessEqual({"wait_20ms", "wait_1ms"}, set(weights))
                 process.kill()
+
+    def test_locks_and_those_who_held_them(self):
+        runs = self.cut_waits("0.4", "--exact", "--", fixture("waits"), "1200", *test_locks.NAMES, verb="locks")
+        self.assertGreaterEqual(len(runs), 3)
+        own, sums = waits.own(self.said), collections.Counter()
+        for run in runs:
+            weights = collections.Counter()
+            for stack in run.stacks:
+                weights[stack["key"]] += stack["weight"]
+                if stack["key"] in test_locks.AT_LOCKS:
+                    waiter, waker = test_locks.parts(stack)
+                    self.assertIn("wait_at_" + stack["key"][2:], waiter)
+                    # a wait that the cut ends has no waker yet
+                    self.assertIn("release_" + stack["key"][2:], waker or ["release_" + stack["key"][2:]], run.stamp)
+            for lock in run.stats["locks"]:
+                # a thread that was woken up and has not run yet at the cut is sampled nowhere
+                self.assertGreaterEqual(lock["wait_ns"], weights[lock["lock"]], (run.stamp, lock))
+                self.assertLessEqual(lock["wait_ns"], weights[lock["lock"]] + run.stats["times"]["carried"], (run.stamp, lock))
+                sums[lock["lock"]] += lock["wait_ns"]
+        times = collections.Counter()
+        for run in runs:
+            times.update({key: run.stats["times"][key] for key in ("unseen", "on_cpu", "runnable")})
+        gaps_ns = sum(run.stats["window"]["gap_ns"] for run in runs)
+        for lock, members in test_locks.AT_LOCKS.items():
+            mine = waits.Own(*map(sum, zip(*(own[name] for name in members))))
+            self.assertEqual(waits.waker_faults(lock, mine, sums[lock], times, waits.cpu_ns(self.said), len(members) * gaps_ns), [])
+
+    def test_chains_end_where_a_window_begins(self):
+        runs = self.cut_waits("0.25", "--chain", "4", "--", fixture("relay"), "60", verb="wakeup")
+        self.assertGreaterEqual(len(runs), 4)
+        nr_whole = 0
+        for run in runs:
+            for stack in run.stacks:
+                stacks, threads = test_wakers.parts(stack)
+                if stack["key"] != "relay_last" or not test_wakers.hand(stacks[0]):
+                    continue
+                expected = ["hand_third", "hand_second", "hand_first"][:len(stacks)]
+                for name, part in zip(expected, stacks):
+                    self.assertIn(test_wakers.hand(part), (name, None), (run.stamp, stack))
+                nr_whole += len(stacks) == 4 and threads[2] in test_wakers.INTERRUPTS
+        self.assertGreater(nr_whole, 0)
 
 
 class CgroupNames(test_targets.CgroupCase):

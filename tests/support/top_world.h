@@ -47,3 +47,16 @@ static inline void world_add(struct world *world, const char *text)
 	for (size_t i = 0; i < world->recording.nr_stacks; i++)
 		world->counts[i] = world->recording.stacks[i].count;
 }
+
+/* Add stacks of threads that wait and of such that run. */
+static inline void world_add_states(struct world *world)
+{
+	static const uint8_t states[] = { RECORDING_STATE_BLOCKED, RECORDING_STATE_ON_CPU,
+					  RECORDING_STATE_ON_CPU };
+
+	world_add(world, "a;main;f;wait_[k] 6\na;main;f 3\nb;main;g 1\n");
+	if (world->recording.nr_stacks != 3)
+		abort();
+	for (size_t i = 0; i < 3; i++)
+		world->recording.stacks[i].state = states[i];
+}

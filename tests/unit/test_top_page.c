@@ -318,6 +318,68 @@ static void keys_switch(void **state)
 	assert_true(view.control.quit);
 }
 
+static void a_row_has_its_state_and_opens_in_it(void **state)
+{
+	CLEANUP(view_fini) struct view view = { .columns = 70, .lines = 10 };
+
+	(void)state;
+	world_add_states(&view.world);
+	control_init(&view.control, &(struct table_query){ .kernel = true, .by_state = true }, 2000,
+		     false);
+	draw(&view);
+	assert_page(&view,
+		    "10 samples in 2.0 s  fpless top: all\n"
+		    "functions  100.0 % shown  on-cpu 40.0 %  blocked 60.0 %\n"
+		    "*SELF% TOTAL% STATE     OBJECT             FUNCTION\n"
+		    "  60.0   60.0 blocked   kernel             wait\n"
+		    "  30.0   30.0 on-cpu    -                  f\n"
+		    "  10.0   10.0 on-cpu    -                  g\n"
+		    "   0.0   60.0 blocked   -                  f\n"
+		    "   0.0   60.0 blocked   -                  main\n"
+		    "   0.0   40.0 on-cpu    -                  main\n"
+		    "h help  q quit  s sort  / filter  Enter more  Esc back  Tab view  p pa\n");
+	press(&view, 's');
+	assert_non_null(strstr(view.page.lines.list[2].text,
+			       " SELF% *TOTAL% STATE    OBJECT             FUNCTION"));
+	press(&view, 's');
+	press(&view, CONTROL_KEY_DOWN);
+	press(&view, CONTROL_KEY_ENTER); /* f, on a CPU: it calls nothing then */
+	assert_page(&view,
+		    "10 samples in 2.0 s  fpless top: all\n"
+		    "callers and callees, on-cpu  40.0 % shown  on-cpu 40.0 %  blocked 60.0\n"
+		    "*SELF% TOTAL% STATE     OBJECT             FUNCTION\n"
+		    "called by\n"
+		    "   0.0   30.0 on-cpu    -                  main\n"
+		    "function\n"
+		    "  30.0   30.0 on-cpu    -                  f\n"
+		    "calls\n"
+		    "hottest stacks\n"
+		    "h help  q quit  s sort  / filter  Enter more  Esc back  Tab view  p pa\n");
+	press(&view, CONTROL_KEY_ESCAPE);
+	assert_int_equal(view.control.query.state, RECORDING_STATE_NONE);
+	press(&view, '3');
+	press(&view, CONTROL_KEY_ENTER); /* the process a, that waits */
+	assert_int_equal(view.control.query.state, RECORDING_STATE_BLOCKED);
+	assert_int_equal(view.table.shown, 6);
+	press(&view, '3');
+	assert_int_equal(view.control.query.state, RECORDING_STATE_NONE);
+}
+
+static void a_narrow_page_has_no_state(void **state)
+{
+	CLEANUP(view_fini) struct view view = { .columns = 20, .lines = 5 };
+
+	(void)state;
+	world_add_states(&view.world);
+	control_init(&view.control, &(struct table_query){ .kernel = true, .by_state = true }, 2000,
+		     false);
+	draw(&view);
+	assert_string_equal(view.page.lines.list[2].text, " 60.0 wait");
+	view.columns = 50; /* with state, without object */
+	draw(&view);
+	assert_string_equal(view.page.lines.list[2].text, "  60.0   60.0 blocked   wait");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -327,6 +389,8 @@ int main(void)
 		cmocka_unit_test(names_do_not_break_the_page),
 		cmocka_unit_test(a_filter_is_typed),
 		cmocka_unit_test(a_row_opens_and_closes),
+		cmocka_unit_test(a_row_has_its_state_and_opens_in_it),
+		cmocka_unit_test(a_narrow_page_has_no_state),
 		cmocka_unit_test(the_cursor_stays_on_a_row),
 		cmocka_unit_test(keys_switch),
 	};

@@ -270,12 +270,74 @@ static void nothing_sampled_has_no_rows(void **state)
 			    "\n");
 }
 
+static void rows_are_of_one_state(void **state)
+{
+	CLEANUP(world_fini) struct world world = { 0 };
+	struct table_query query = { .view = TABLE_VIEW_FUNCTIONS,
+				     .kernel = true,
+				     .by_state = true };
+
+	(void)state;
+	world_add_states(&world);
+	assert_rows(&world, &query,
+		    "60.00\t60.00\t6\t6\tkernel\twait\tblocked\n"
+		    "30.00\t30.00\t3\t3\t-\tf\ton-cpu\n"
+		    "10.00\t10.00\t1\t1\t-\tg\ton-cpu\n"
+		    "0.00\t60.00\t0\t6\t-\tf\tblocked\n"
+		    "0.00\t60.00\t0\t6\t-\tmain\tblocked\n"
+		    "0.00\t40.00\t0\t4\t-\tmain\ton-cpu\n\n");
+	query.view = TABLE_VIEW_STACKS;
+	assert_rows(&world, &query,
+		    "60.00\t60.00\t6\t6\ta\tmain;f;wait\tblocked\n"
+		    "30.00\t30.00\t3\t3\ta\tmain;f\ton-cpu\n"
+		    "10.00\t10.00\t1\t1\tb\tmain;g\ton-cpu\n\n");
+	query.kernel = false; /* then a's two stacks are one sequence */
+	assert_rows(&world, &query,
+		    "60.00\t60.00\t6\t6\ta\tmain;f\tblocked\n"
+		    "30.00\t30.00\t3\t3\ta\tmain;f\ton-cpu\n"
+		    "10.00\t10.00\t1\t1\tb\tmain;g\ton-cpu\n\n");
+	query.view = TABLE_VIEW_PROCESSES; /* without pids all are one */
+	assert_rows(&world, &query,
+		    "60.00\t60.00\t6\t6\t0\ta\tblocked\n"
+		    "40.00\t40.00\t4\t4\t0\tb\ton-cpu\n\n");
+	query.view = TABLE_VIEW_FUNCTIONS;
+	query.state = RECORDING_STATE_BLOCKED;
+	assert_rows(&world, &query,
+		    "60.00\t60.00\t6\t6\t-\tf\tblocked\n"
+		    "0.00\t60.00\t0\t6\t-\tmain\tblocked\n\n");
+}
+
+static void the_head_has_the_sum_of_each_state(void **state)
+{
+	CLEANUP(world_fini) struct world world = { 0 };
+	CLEANUP(table_fini) struct table table = { 0 };
+	const struct table_query query = { .kernel = true, .by_state = true };
+	const struct engine_look look = { .unix_ns = 1 };
+	struct measure measure;
+	const struct plain_block block = { .look = &look, .before = &look, .measure = &measure };
+	AUTO_FREE char *text = NULL;
+	size_t size;
+	FILE *to = open_memstream(&text, &size);
+
+	(void)state;
+	assert_non_null(to);
+	world_add_states(&world);
+	measure_init(&world.recording, &measure);
+	assert_int_equal(table_make(&world.model, world.counts, &query, &table), 0);
+	plain_write(to, &block, &world.model, &query, &table);
+	fclose(to);
+	assert_non_null(strstr(
+		text, " view=functions on-cpu=4 runnable=0 blocked=6 throttled=0 frozen=0\n"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(functions_have_self_and_total),
 		cmocka_unit_test(a_recursion_counts_once),
 		cmocka_unit_test(without_the_kernel_its_caller_was_running),
+		cmocka_unit_test(rows_are_of_one_state),
+		cmocka_unit_test(the_head_has_the_sum_of_each_state),
 		cmocka_unit_test(a_model_grows_with_its_recording),
 		cmocka_unit_test(a_filter_takes_rows_away_but_no_samples),
 		cmocka_unit_test(recursion_is_folded_where_that_is_asked_for),

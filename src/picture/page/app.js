@@ -347,7 +347,7 @@ class App {
 			lines.push(`${plural(tree.elided.get(node), "frame")} at most`);
 		else if (model.kindOf[fn] !== KIND_LABEL)
 			lines.push([model.kindOf[fn] === KIND_KERNEL && object !== "kernel" ? "kernel " + object : object || "in no object",
-				tree.found[node] & FOUND_INLINED ? "inlined" : "", found.length ? "found by " + found.join(", ") : ""].filter(Boolean).join(" · "));
+				tree.found[node] & OF_WAKER && model.name(fn) !== DELIMITER ? "of who ended the wait" : "", tree.found[node] & FOUND_INLINED ? "inlined" : "", found.length ? "found by " + found.join(", ") : ""].filter(Boolean).join(" · "));
 		if (tree.marked)
 			MARKS.forEach(([key, text], kind) => {
 				if (tree.marked[kind][node])

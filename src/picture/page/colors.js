@@ -12,6 +12,7 @@ const COLOR_MODES = [
 // Hues that tell objects apart, none near that of kernel code: what ran most has the first.
 const HUES = [250, 150, 310, 195, 110, 20, 280, 85, 225, 130, 340, 170];
 const KERNEL_HUE = 55;
+const WAKER_HUE = 130; // of who ended a wait, by state and by name
 // An object with more than this of all frames has a colour that tells nothing.
 const ONE_OBJECT = 0.8;
 const FOUND_HUES = [150, 245, 40, 310, 100, 65]; // cfi, cfi_user, fp, synth, script, jit
@@ -118,6 +119,8 @@ class Colors {
 			return this.shade(0.012, 260, vary);
 		if (this.mode === "name" || this.mode === "state") {
 			const light = hash(model.name(fn) + "/") % 16 / 15;
+			if (found & OF_WAKER)
+				return this.shade(0.05, WAKER_HUE, light);
 			if (this.mode === "state" && found & OFF_CPU) // as flamegraph.pl draws time off the CPU
 				return this.shade(0.09, kind === KIND_KERNEL ? 195 : 225 + 40 * vary, light);
 			return this.shade(0.11, 25 + 70 * vary, light);
@@ -136,7 +139,7 @@ class Colors {
 	}
 
 	of(fn, found) {
-		const key = fn * 128 + (found & 127);
+		const key = fn * 512 + found;
 		let color = this.cache.get(key);
 		if (color === undefined)
 			this.cache.set(key, color = this.make(fn, found));
@@ -147,19 +150,17 @@ class Colors {
 	legend(tree) {
 		const model = this.model;
 		if (this.mode === "name")
-			return [];
+			return model.hasWakers ? [[this.shade(0.05, WAKER_HUE, 0.5), "who ended the wait"]] : [];
 		if (this.mode === "state")
-			return [[this.shade(0.11, 60, 0.5), "on a CPU"], [this.shade(0.09, 245, 0.5), "not on a CPU"], [this.shade(0.09, 195, 0.5), "there, in the kernel"]];
+			return [[this.shade(0.11, 60, 0.5), "on a CPU"], [this.shade(0.09, 245, 0.5), "not on a CPU"], [this.shade(0.09, 195, 0.5), "there, in the kernel"],
+				...(model.hasWakers ? [[this.shade(0.05, WAKER_HUE, 0.5), "who ended the wait"]] : [])];
 		if (this.mode === "kind")
 			return [[this.shade(0.08, 250, 0.5), "called"], [this.shade(0.07, 150, 0.5), "inlined"], [this.shade(0.08, 110, 0.5), "script"],
 				[this.shade(0.10, KERNEL_HUE, 0.5), "kernel"], [this.shade(0.012, 260, 0.5), "task"]];
 		if (this.mode === "found")
 			return model.keys.origins.map(([, text], i) => [this.shade(FOUND_GUESSED & 1 << i ? 0.13 : 0.07, FOUND_HUES[i], 0.5), text]);
 		// the objects, or packages, that hold most of what ran
-		const weights = new Map();
-		const self = new Float64Array(model.nrFunctions);
-		for (let i = 1; i < tree.nr; i++)
-			self[tree.fn[i]] += tree.self[i];
+		const weights = new Map(), self = selfCounts(tree, model.nrFunctions);
 		for (let fn = 0; fn < model.nrFunctions; fn++)
 			if (self[fn] && model.kindOf[fn] !== KIND_LABEL) {
 				const kernel = model.kindOf[fn] === KIND_KERNEL, thing = kernel ? "kernel" : this.thingOf(fn), key = (kernel ? "k" : "u") + thing;

@@ -5,7 +5,10 @@ const KIND_LABEL = 0, KIND_KERNEL = 2;
 const FOUND_SCRIPT = 16; // an origin
 const FOUND_GUESSED = 12; // origins: fp, synth
 const FOUND_INLINED = 64; // beside the bits of the origins
-const OFF_CPU = 64; // there, too: the thread had no CPU (Model.markStates)
+// There, too, but made here:
+const OFF_CPU = 128; // the thread had no CPU (Model.markStates)
+const OF_WAKER = 256; // of who ended the wait of those below (Model.markWakers)
+const DELIMITER = "--"; // the frame between both
 
 // A tree whose node i has children from i + 1 on; the next sibling of a node is at its end.
 class Tree {
@@ -14,7 +17,7 @@ class Tree {
 		this.nr = nr;
 		this.fn = new Int32Array(fn);
 		this.depth = new Int32Array(depth);
-		this.found = found ? new Uint8Array(found) : new Uint8Array(nr);
+		this.found = found ? new Uint16Array(found) : new Uint16Array(nr);
 		this.parent = new Int32Array(nr);
 		this.end = new Int32Array(nr);
 		this.total = new Float64Array(nr);
@@ -174,6 +177,19 @@ class Model {
 					tree.found[i] |= OFF_CPU;
 	}
 
+	// Nodes from a delimiter on are of who ended the wait.
+	markWakers() {
+		const delimiters = new Set();
+		for (let fn = 0; fn < this.nrFunctions; fn++)
+			if (this.name(fn) === DELIMITER && this.kindOf[fn] !== KIND_LABEL && !this.object(fn))
+				delimiters.add(fn);
+		this.hasWakers = delimiters.size > 0;
+		for (const tree of this.hasWakers ? this.trees : [])
+			for (let i = 1; i < tree.nr; i++)
+				if (tree.found[tree.parent[i]] & OF_WAKER || delimiters.has(tree.fn[i]))
+					tree.found[i] |= OF_WAKER;
+	}
+
 	constructor(raw) {
 		this.run = raw.run;
 		this.books = raw.books;
@@ -193,6 +209,7 @@ class Model {
 		this.diff = raw.diff ? new Changes(raw.diff) : null;
 		this.trees = raw.trees.map((tree) => this.diff ? new DiffTree(tree, raw.diff.wide_by) : new WalkTree(tree));
 		this.markStates();
+		this.markWakers();
 		this.times = raw.time ? new Times(raw.time) : null;
 		this.threads = raw.threads ? new Threads(raw.threads, this.names, this.tree.ends) : null;
 		this.code = raw.code || null;
@@ -245,16 +262,15 @@ class Model {
 		return { moments: this.moments(filter), has: during ? during.has : () => true };
 	}
 
-	// Self and total of every function, of what is shown: exact where everything is.
+	// Self and total of every function, of what is shown: exact where everything is. Those of who ended a wait have none of it.
 	functionCounts() {
 		if (!this.filtered && !this.diff)
 			return { self: this.exactSelf, total: this.exactTotal, exact: true };
 		if (this.functionsOf)
 			return this.functionsOf;
-		const tree = this.tree, self = new Float64Array(this.nrFunctions), total = new Float64Array(this.nrFunctions);
+		const tree = this.tree, self = selfCounts(tree, this.nrFunctions), total = new Float64Array(this.nrFunctions);
 		eachOutermost(tree, (node, outermost) => {
-			self[tree.fn[node]] += tree.self[node];
-			if (outermost)
+			if (outermost && !(tree.found[node] & OF_WAKER))
 				total[tree.fn[node]] += tree.total[node];
 		}, this.nrFunctions);
 		return this.functionsOf = { self, total, exact: !this.tree.leftSamples() };
@@ -282,6 +298,17 @@ class Model {
 		}
 		return sum;
 	}
+}
+
+// What each function has of its own in @tree: of a wait the innermost one of the thread that waited.
+function selfCounts(tree, nrFunctions) {
+	const self = new Float64Array(nrFunctions);
+	for (let i = 1; i < tree.nr; i++)
+		if (!(tree.found[i] & OF_WAKER))
+			self[tree.fn[i]] += tree.self[i];
+		else if (!(tree.found[tree.parent[i]] & OF_WAKER))
+			self[tree.fn[tree.parent[i]]] += tree.total[i];
+	return self;
 }
 
 // Call @visit(node, whether it is not below another node of its function) for each node with samples.
@@ -364,14 +391,14 @@ function otherAt(tree, node) {
 	return tree.other ? tree.other[node] : 0;
 }
 
-// All of @fn, each sample once.
+// All of @fn, each sample once; where it ended waits, only if it did nothing else.
 function outermostOf(tree, fn, nrFunctions) {
-	const root = new Merged(fn, 0);
+	const own = new Merged(fn, 0), waker = new Merged(fn, 0);
 	eachOutermost(tree, (node, outermost) => {
 		if (outermost && tree.fn[node] === fn)
-			root.add(node, tree.total[node], otherAt(tree, node), tree.found[node]);
+			(tree.found[node] & OF_WAKER ? waker : own).add(node, tree.total[node], otherAt(tree, node), tree.found[node]);
 	}, nrFunctions);
-	return root;
+	return own.nodes.length ? own : waker;
 }
 
 function callersOf(tree, fn, nrFunctions) {
