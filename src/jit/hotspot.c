@@ -111,7 +111,7 @@ static uint8_t width_of(const char *content)
 	} widths[] = {
 		{ "int", 4 },	  { "int16_t", 2 },	   { "short", 2 },   { "jint", 4 },
 		{ "address", 8 }, { "unsigned short", 2 }, { "u2", 2 },	     { "size_t", 8 },
-		{ "bool", 1 },	  { "const char*", 8 },	   { "int32_t", 4 },
+		{ "bool", 1 },	  { "const char*", 8 },	   { "int32_t", 4 }, { "uint32_t", 4 },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(widths); i++)
@@ -164,6 +164,7 @@ static bool take_layout(const struct finding *finding, struct hotspot_names_layo
 		.method = (uint32_t)fields[METHOD].off,
 		.blob_size = (uint32_t)fields[BLOB_SIZE].off,
 		.block_length = (uint32_t)fields[BLOCK_LENGTH].off,
+		.block_length_bytes = width_of(fields[BLOCK_LENGTH].content),
 		.block_used = (uint32_t)fields[BLOCK_USED].off,
 		.const_method = (uint32_t)fields[CONST_METHOD].off,
 		.constants = (uint32_t)fields[CONSTANTS].off,

@@ -20,7 +20,8 @@
 struct hotspot_names_layout {
 	uint32_t compile_id, method; /* in an nmethod */
 	uint32_t blob_size;	     /* s32, in a blob */
-	uint32_t block_length;	     /* u64, in a block: segments */
+	uint32_t block_length;	     /* in a block: segments */
+	uint32_t block_length_bytes; /* 4 or 8 */
 	uint32_t block_used;	     /* u8 */
 	uint32_t const_method;	     /* in a Method */
 	uint32_t constants, name;    /* in a ConstMethod; name: u16 */

@@ -96,7 +96,8 @@ static int add_heap(struct walk *walk, const struct fpl_region *heap)
 	uint64_t at = heap->start, length, used;
 
 	while (at < heap->end && walk->blobs_left--) {
-		if (!jit_read_uint(walk->memory, at + layout->block_length, 8, &length) ||
+		if (!jit_read_uint(walk->memory, at + layout->block_length,
+				   layout->block_length_bytes, &length) ||
 		    !jit_read_uint(walk->memory, at + layout->block_used, 1, &used))
 			return 0; /* behind the part in use */
 		if (!length || length > (heap->end - at) >> heap->segment_log2)

@@ -160,8 +160,8 @@ static inline void jvm_make_types(struct jvm_memory *jvm, int new)
 		jvm_field(jvm, "CodeBlob", "_code_begin", "address", 0, 32);
 	jvm_field(jvm, "nmethod", "_compile_id", "int", 0, 304);
 	jvm_field(jvm, new ? "nmethod" : "CompiledMethod", "_method", "Method*", 0, 112);
-	jvm_field(jvm, "HeapBlock::Header", "_length", "size_t", 0, 0);
-	jvm_field(jvm, "HeapBlock::Header", "_used", "bool", 0, 8);
+	jvm_field(jvm, "HeapBlock::Header", "_length", new ? "uint32_t" : "size_t", 0, 0);
+	jvm_field(jvm, "HeapBlock::Header", "_used", "bool", 0, new ? 4 : 8);
 	jvm_field(jvm, "Method", "_constMethod", "ConstMethod*", 0, 8);
 	jvm_field(jvm, "ConstMethod", "_constants", "ConstantPool*", 0, 8);
 	jvm_field(jvm, "ConstMethod", "_name_index", "u2", 0, 34);
@@ -184,8 +184,8 @@ static inline void jvm_make_blob(struct jvm_memory *jvm, uint64_t block, uint32_
 {
 	uint64_t blob = block + 16;
 
-	jvm_put(jvm, block, segments, 8);
-	jvm_put(jvm, block + 8, 1, 1);
+	jvm_put(jvm, block, segments, new ? 4 : 8);
+	jvm_put(jvm, block + (new ? 4 : 8), 1, 1);
 	jvm_put(jvm, blob + 96, jvm_text(jvm, name), 8);
 	jvm_put(jvm, blob + 12, 128 * segments - 16, 4);
 	jvm_put(jvm, blob + 28, 4, 4);
