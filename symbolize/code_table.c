@@ -18,63 +18,88 @@ void code_table_fini(struct code_table *table)
 {
 	free(table->entries);
 	free(table->names);
+	free(table->lines);
 	free(table->segments);
+	id_table_fini(&table->texts);
 	*table = (struct code_table){ .max_bytes = table->max_bytes };
 }
 
 size_t code_table_bytes(const struct code_table *table)
 {
 	return table->room * sizeof(*table->entries) + table->names_room +
+	       table->lines_room * sizeof(*table->lines) +
 	       table->nr_segments * sizeof(*table->segments);
 }
 
-/* Does the table fit when arranged, with room for @nr entries and @names_size bytes of names? */
-static bool fits(const struct code_table *table, size_t nr, size_t names_size)
+/* How much there may be of each part. */
+struct amounts {
+	size_t nr, nr_lines, names_size;
+};
+
+/* Does a table of so much fit when arranged? */
+static bool fits(const struct code_table *table, const struct amounts *amounts)
 {
-	return nr < UINT32_MAX && names_size < CODE_NO_NAME && names_size <= table->max_bytes &&
-	       nr <= (table->max_bytes - names_size) / CODE_ENTRY_CHARGE;
+	size_t left = table->max_bytes;
+
+	if (amounts->nr >= UINT32_MAX || amounts->names_size >= CODE_NO_NAME ||
+	    amounts->names_size > left)
+		return false;
+	left -= amounts->names_size;
+	if (amounts->nr_lines > left / sizeof(*table->lines))
+		return false;
+	left -= amounts->nr_lines * sizeof(*table->lines);
+	return amounts->nr <= left / CODE_ENTRY_CHARGE;
 }
 
-/* The next capacity. Rooms are within the budget, too, so these do not grow by array_reserve(). */
-static size_t next_room(size_t room, size_t least)
+/*
+ * Make room in *@list, which has *@room of @amounts for entries of @size bytes, for @wanted of
+ * them: for half as many more, at least @spare, where that fits.
+ */
+static int grow(const struct code_table *table, void *list, size_t size, size_t wanted,
+		size_t spare, struct amounts *amounts, size_t *room)
 {
-	size_t wanted = room + room / 2;
+	void **to = list;
+	size_t more = *room + *room / 2;
 
-	return wanted > least ? wanted : least;
-}
+	if (wanted <= *room)
+		return 0;
+	*room = more > wanted + spare ? more : wanted + spare;
+	if (!fits(table, amounts))
+		*room = wanted;
 
-static int reserve(struct code_table *table, size_t name_size)
-{
-	if (!fits(table, table->nr + 1, table->names_size + name_size))
-		return -ENOSPC;
-	if (table->nr == table->room) {
-		size_t room = next_room(table->room, 64);
+	void *grown = reallocarray(*to, *room, size);
 
-		if (!fits(table, room, table->names_room))
-			room = table->nr + 1;
-
-		struct code_entry *entries = reallocarray(table->entries, room, sizeof(*entries));
-
-		if (!entries)
-			return -ENOMEM;
-		table->entries = entries;
-		table->room = room;
-	}
-	if (table->names_size + name_size > table->names_room) {
-		size_t least = table->names_size + name_size;
-		size_t room = next_room(table->names_room, least + 4096);
-
-		if (!fits(table, table->room, room))
-			room = least;
-
-		char *names = realloc(table->names, room);
-
-		if (!names)
-			return -ENOMEM;
-		table->names = names;
-		table->names_room = room;
-	}
+	if (!grown)
+		return -ENOMEM;
+	*to = grown;
 	return 0;
+}
+
+/* Make room for @nr more entries, @nr_lines more lines and @name_size more bytes of names. Rooms
+ * are within the budget, too, so these arrays do not grow by array_reserve(). */
+static int reserve(struct code_table *table, size_t nr, size_t nr_lines, size_t name_size)
+{
+	const struct amounts wanted = { table->nr + nr, table->nr_lines + nr_lines,
+					table->names_size + name_size };
+	struct amounts rooms = { table->room, table->lines_room, table->names_room };
+	int code = fits(table, &wanted) ? 0 : -ENOSPC;
+
+	if (!code)
+		code = grow(table, &table->entries, sizeof(*table->entries), wanted.nr, 63, &rooms,
+			    &rooms.nr);
+	if (!code) {
+		table->room = rooms.nr;
+		code = grow(table, &table->lines, sizeof(*table->lines), wanted.nr_lines, 63,
+			    &rooms, &rooms.nr_lines);
+	}
+	if (!code) {
+		table->lines_room = rooms.nr_lines;
+		code = grow(table, &table->names, 1, wanted.names_size, 4096, &rooms,
+			    &rooms.names_size);
+	}
+	if (!code)
+		table->names_room = rooms.names_size;
+	return code;
 }
 
 int code_table_add(struct code_table *table, uint64_t start, uint64_t size, uint64_t from_ns,
@@ -86,7 +111,7 @@ int code_table_add(struct code_table *table, uint64_t start, uint64_t size, uint
 	if (size == 0 || __builtin_add_overflow(start, size, &end))
 		return -EINVAL;
 
-	int code = reserve(table, name ? kept + 1 : 0);
+	int code = reserve(table, 1, 0, name ? kept + 1 : 0);
 
 	if (code)
 		return code;
@@ -94,6 +119,7 @@ int code_table_add(struct code_table *table, uint64_t start, uint64_t size, uint
 		.start = start,
 		.end = end,
 		.from_ns = from_ns,
+		.function = start,
 		.name_off = name ? (uint32_t)table->names_size : CODE_NO_NAME,
 		.seq = (uint32_t)table->nr,
 	};
@@ -106,6 +132,88 @@ int code_table_add(struct code_table *table, uint64_t start, uint64_t size, uint
 	if (size > table->longest)
 		table->longest = size;
 	return 0;
+}
+
+/* The place in names of @text, cut off, which is added at first sight. NULL: CODE_NO_NAME. */
+static int intern(struct code_table *table, const char *text, uint32_t *ret)
+{
+	size_t size = text ? strnlen(text, CODE_NAME_MAX) : 0;
+	uint64_t hash = id_table_hash(0, text ? text : "", size);
+
+	*ret = CODE_NO_NAME;
+	if (!text)
+		return 0;
+	*ret = ID_TABLE_FIND(&table->texts, hash, off,
+			     !strncmp(table->names + off, text, size) && !table->names[off + size]);
+	if (*ret != ID_TABLE_NONE)
+		return 0;
+
+	int code = reserve(table, 0, 0, size + 1);
+
+	if (!code)
+		code = id_table_add(&table->texts, hash, (uint32_t)table->names_size);
+	if (code)
+		return code;
+	*ret = (uint32_t)table->names_size;
+	memcpy(table->names + table->names_size, text, size);
+	table->names[table->names_size + size] = '\0';
+	table->names_size += size + 1;
+	return 0;
+}
+
+int code_table_add_lines(struct code_table *table, uint64_t addr, uint64_t function,
+			 uint64_t from_ns, const struct symbol_line *lines, size_t nr_lines)
+{
+	struct code_line added[SYMBOL_LINES_MAX];
+	int code = 0;
+
+	if (!nr_lines || nr_lines > SYMBOL_LINES_MAX || function > addr || addr == UINT64_MAX)
+		return -EINVAL;
+	for (size_t i = 0; !code && i < nr_lines; i++) {
+		if (!lines[i].name)
+			return -EINVAL;
+		added[i].line = lines[i].line;
+		code = intern(table, lines[i].name, &added[i].name_off);
+		if (!code)
+			code = intern(table, lines[i].file, &added[i].file_off);
+	}
+	if (!code)
+		code = reserve(table, 1, nr_lines, 0);
+	if (code)
+		return code;
+	table->entries[table->nr] = (struct code_entry){
+		.start = addr,
+		.end = addr + 1,
+		.from_ns = from_ns,
+		.function = function,
+		.name_off = added[nr_lines - 1].name_off,
+		.seq = (uint32_t)table->nr,
+		.first_line = (uint32_t)table->nr_lines,
+		.nr_lines = (uint32_t)nr_lines,
+	};
+	table->nr++;
+	memcpy(table->lines + table->nr_lines, added, nr_lines * sizeof(*added));
+	table->nr_lines += nr_lines;
+	if (!table->longest)
+		table->longest = 1;
+	return 0;
+}
+
+struct symbol_line code_lines_at(const struct code_lines *lines, size_t idx)
+{
+	const struct code_table *table = lines->table;
+	const struct code_line *line = &table->lines[lines->first + idx];
+
+	return (struct symbol_line){
+		.name = table->names + line->name_off,
+		.file = line->file_off == CODE_NO_NAME ? NULL : table->names + line->file_off,
+		.line = line->line,
+	};
+}
+
+struct code_lines code_table_lines(const struct code_table *table, const struct code_entry *entry)
+{
+	return (struct code_lines){ table, entry->first_line, entry->nr_lines };
 }
 
 const char *code_table_last_at(const struct code_table *table, uint64_t start, uint64_t *steps)
@@ -238,6 +346,10 @@ int code_table_arrange(struct code_table *table)
 	table->nr_segments = 0;
 	heap.entries = table->entries;
 	sweep(table, &heap);
+	id_table_fini(&table->texts);
+	array_trim(&table->entries, sizeof(*table->entries), &table->room, table->nr);
+	array_trim(&table->lines, sizeof(*table->lines), &table->lines_room, table->nr_lines);
+	array_trim(&table->names, 1, &table->names_room, table->names_size);
 	array_trim(&table->segments, sizeof(*segments), &room, table->nr_segments);
 	return 0;
 }
@@ -262,9 +374,23 @@ static bool entries_are_sound(const struct code_table *table)
 	for (size_t i = 0; i < table->nr; i++) {
 		const struct code_entry *entry = &table->entries[i];
 
-		if (entry->end <= entry->start ||
+		if (entry->end <= entry->start || entry->function > entry->start ||
+		    entry->nr_lines > SYMBOL_LINES_MAX || entry->first_line > table->nr_lines ||
+		    entry->nr_lines > table->nr_lines - entry->first_line ||
 		    (entry->name_off != CODE_NO_NAME && entry->name_off >= table->names_size) ||
 		    (i && compare_entries(entry - 1, entry) >= 0))
+			return false;
+	}
+	return true;
+}
+
+static bool lines_are_sound(const struct code_table *table)
+{
+	for (size_t i = 0; i < table->nr_lines; i++) {
+		const struct code_line *line = &table->lines[i];
+
+		if (line->name_off >= table->names_size ||
+		    (line->file_off != CODE_NO_NAME && line->file_off >= table->names_size))
 			return false;
 	}
 	return true;
@@ -289,9 +415,11 @@ static bool segments_are_sound(const struct code_table *table)
 
 bool code_table_check(struct code_table *table)
 {
-	if (!fits(table, table->nr, table->names_size) || table->nr_segments > 2 * table->nr ||
+	const struct amounts amounts = { table->nr, table->nr_lines, table->names_size };
+
+	if (!fits(table, &amounts) || table->nr_segments > 2 * table->nr ||
 	    !names_are_sound(table->names, table->names_size) || !entries_are_sound(table) ||
-	    !segments_are_sound(table))
+	    !lines_are_sound(table) || !segments_are_sound(table))
 		return false;
 	table->longest = 0;
 	for (size_t i = 0; i < table->nr; i++) {
@@ -355,8 +483,9 @@ bool code_table_find(const struct code_table *table, uint64_t addr, uint64_t tim
 		return false;
 	*ret = (struct code_match){
 		.name = table->names + entry->name_off,
-		.start = entry->start,
+		.start = entry->function,
 		.was_replaced = entry != last,
+		.lines = code_table_lines(table, entry),
 	};
 	return true;
 }

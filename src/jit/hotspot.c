@@ -40,53 +40,111 @@ enum field {
 	TEXT_LENGTH,
 	TEXT,
 	RELEASE,
+	/* what is inlined needs these */
+	PCS,
+	PC_OFFSET,
+	PC_SCOPE,
+	CODE_SIZE,
+	CONST_WORDS,
+	CONST_FLAGS,
+	CONST_FLAGS_NEW,
+	/* and these, */
+	DEPENDENCIES,
+	METADATA,
+	DATA_ADDR,
+	/* or where its parts are apart, these */
+	DATA_OFFSET,
+	IMMUTABLE,
+	IMMUTABLE_SIZE,
+	MUTABLE,
+	MUTABLE_SIZE,
+	RELOCATION_SIZE,
+	/* it does without these */
+	SOURCE,
+	FLAGS,
+	NR_FLAGS,
+	FLAG_NAME,
+	FLAG_VALUE,
+	FLAG_BITS,
 	NR_FIELDS
 };
 
-enum type { BLOCK, POOL, NR_TYPES };
+enum type { BLOCK, POOL, PC_DESC, CONST_METHOD_SIZE, FLAG, NR_TYPES };
+
+enum constant { HAS_LINES, HAS_LINES_NEW, ORIGIN_MASK, NR_CONSTANTS };
 
 /* Fields and types that were found, before they are judged. */
 struct finding {
 	struct jit_memory *memory;
 	struct hotspot_field fields[NR_FIELDS];
-	struct hotspot_type types[NR_TYPES];
+	struct hotspot_number types[NR_TYPES];
+	struct hotspot_number constants[NR_CONSTANTS];
 };
 
 static const struct hotspot_field wanted[NR_FIELDS] = {
-	[HEAPS] = { "CodeCache", "_heaps" },
-	[LENGTH] = { "GenericGrowableArray", "_len" },
-	[DATA] = { "GrowableArray<int>", "_data" },
-	[MEMORY] = { "CodeHeap", "_memory" },
-	[SEGMAP] = { "CodeHeap", "_segmap" },
-	[LOG2] = { "CodeHeap", "_log2_segment_size" },
-	[LOW] = { "VirtualSpace", "_low_boundary" },
-	[HIGH] = { "VirtualSpace", "_high_boundary" },
-	[BLOB_NAME] = { "CodeBlob", "_name" },
-	[BLOB_SIZE] = { "CodeBlob", "_size" },
-	[FRAME_SIZE] = { "CodeBlob", "_frame_size" },
-	[COMPLETE] = { "CodeBlob", "_frame_complete_offset" },
-	[CALL_STUB] = { "StubRoutines", "_call_stub_return_address" },
-	[LENGTH_BASE] = { "GrowableArrayBase", "_len" },
-	[CODE_BEGIN] = { "CodeBlob", "_code_begin" },
-	[CODE_OFFSET] = { "CodeBlob", "_code_offset" },
-	[COMPILE_ID] = { "nmethod", "_compile_id" },
-	[METHOD] = { "CompiledMethod", "_method" },
-	[METHOD_NEW] = { "nmethod", "_method" },
-	[BLOCK_LENGTH] = { "HeapBlock::Header", "_length" },
-	[BLOCK_USED] = { "HeapBlock::Header", "_used" },
-	[CONST_METHOD] = { "Method", "_constMethod" },
-	[CONSTANTS] = { "ConstMethod", "_constants" },
-	[METHOD_NAME] = { "ConstMethod", "_name_index" },
-	[HOLDER] = { "ConstantPool", "_pool_holder" },
-	[CLASS_NAME] = { "Klass", "_name" },
-	[TEXT_LENGTH] = { "Symbol", "_length" },
-	[TEXT] = { "Symbol", "_body" },
-	[RELEASE] = { "Abstract_VM_Version", "_s_vm_release" },
+	[HEAPS] = { .type = "CodeCache", .name = "_heaps" },
+	[LENGTH] = { .type = "GenericGrowableArray", .name = "_len" },
+	[DATA] = { .type = "GrowableArray<int>", .name = "_data" },
+	[MEMORY] = { .type = "CodeHeap", .name = "_memory" },
+	[SEGMAP] = { .type = "CodeHeap", .name = "_segmap" },
+	[LOG2] = { .type = "CodeHeap", .name = "_log2_segment_size" },
+	[LOW] = { .type = "VirtualSpace", .name = "_low_boundary" },
+	[HIGH] = { .type = "VirtualSpace", .name = "_high_boundary" },
+	[BLOB_NAME] = { .type = "CodeBlob", .name = "_name" },
+	[BLOB_SIZE] = { .type = "CodeBlob", .name = "_size" },
+	[FRAME_SIZE] = { .type = "CodeBlob", .name = "_frame_size" },
+	[COMPLETE] = { .type = "CodeBlob", .name = "_frame_complete_offset" },
+	[CALL_STUB] = { .type = "StubRoutines", .name = "_call_stub_return_address" },
+	[LENGTH_BASE] = { .type = "GrowableArrayBase", .name = "_len" },
+	[CODE_BEGIN] = { .type = "CodeBlob", .name = "_code_begin" },
+	[CODE_OFFSET] = { .type = "CodeBlob", .name = "_code_offset" },
+	[COMPILE_ID] = { .type = "nmethod", .name = "_compile_id" },
+	[METHOD] = { .type = "CompiledMethod", .name = "_method" },
+	[METHOD_NEW] = { .type = "nmethod", .name = "_method" },
+	[BLOCK_LENGTH] = { .type = "HeapBlock::Header", .name = "_length" },
+	[BLOCK_USED] = { .type = "HeapBlock::Header", .name = "_used" },
+	[CONST_METHOD] = { .type = "Method", .name = "_constMethod" },
+	[CONSTANTS] = { .type = "ConstMethod", .name = "_constants" },
+	[METHOD_NAME] = { .type = "ConstMethod", .name = "_name_index" },
+	[HOLDER] = { .type = "ConstantPool", .name = "_pool_holder" },
+	[CLASS_NAME] = { .type = "Klass", .name = "_name" },
+	[TEXT_LENGTH] = { .type = "Symbol", .name = "_length" },
+	[TEXT] = { .type = "Symbol", .name = "_body" },
+	[RELEASE] = { .type = "Abstract_VM_Version", .name = "_s_vm_release" },
+	[PCS] = { .type = "nmethod", .name = "_scopes_pcs_offset" },
+	[PC_OFFSET] = { .type = "PcDesc", .name = "_pc_offset" },
+	[PC_SCOPE] = { .type = "PcDesc", .name = "_scope_decode_offset" },
+	[CODE_SIZE] = { .type = "ConstMethod", .name = "_code_size" },
+	[CONST_WORDS] = { .type = "ConstMethod", .name = "_constMethod_size" },
+	[CONST_FLAGS] = { .type = "ConstMethod", .name = "_flags" },
+	[CONST_FLAGS_NEW] = { .type = "ConstMethod", .name = "_flags._flags" },
+	[DEPENDENCIES] = { .type = "nmethod", .name = "_dependencies_offset" },
+	[METADATA] = { .type = "nmethod", .name = "_metadata_offset" },
+	[DATA_ADDR] = { .type = "CompiledMethod", .name = "_scopes_data_begin" },
+	[DATA_OFFSET] = { .type = "nmethod", .name = "_scopes_data_offset" },
+	[IMMUTABLE] = { .type = "nmethod", .name = "_immutable_data" },
+	[IMMUTABLE_SIZE] = { .type = "nmethod", .name = "_immutable_data_size" },
+	[MUTABLE] = { .type = "CodeBlob", .name = "_mutable_data" },
+	[MUTABLE_SIZE] = { .type = "CodeBlob", .name = "_mutable_data_size" },
+	[RELOCATION_SIZE] = { .type = "CodeBlob", .name = "_relocation_size" },
+	[SOURCE] = { .type = "ConstantPool", .name = "_source_file_name_index" },
+	[FLAGS] = { .type = "JVMFlag", .name = "flags" },
+	[NR_FLAGS] = { .type = "JVMFlag", .name = "numFlags" },
+	[FLAG_NAME] = { .type = "JVMFlag", .name = "_name" },
+	[FLAG_VALUE] = { .type = "JVMFlag", .name = "_addr" },
+	[FLAG_BITS] = { .type = "JVMFlag", .name = "_flags" },
 };
 
-static const struct hotspot_type wanted_types[NR_TYPES] = {
-	[BLOCK] = { .name = "HeapBlock" },
-	[POOL] = { .name = "ConstantPool" },
+static const struct hotspot_number wanted_types[NR_TYPES] = {
+	[BLOCK] = { .name = "HeapBlock" }, [POOL] = { .name = "ConstantPool" },
+	[PC_DESC] = { .name = "PcDesc" },  [CONST_METHOD_SIZE] = { .name = "ConstMethod" },
+	[FLAG] = { .name = "JVMFlag" },
+};
+
+static const struct hotspot_number wanted_constants[NR_CONSTANTS] = {
+	[HAS_LINES] = { .name = "ConstMethod::_has_linenumber_table" },
+	[HAS_LINES_NEW] = { .name = "ConstMethodFlags::_misc_has_linenumber_table" },
+	[ORIGIN_MASK] = { .name = "JVMFlag::VALUE_ORIGIN_MASK" },
 };
 
 /* Both were called otherwise at one time. */
@@ -109,9 +167,10 @@ static uint8_t width_of(const char *content)
 		const char *content;
 		uint8_t bytes;
 	} widths[] = {
-		{ "int", 4 },	  { "int16_t", 2 },	   { "short", 2 },   { "jint", 4 },
-		{ "address", 8 }, { "unsigned short", 2 }, { "u2", 2 },	     { "size_t", 8 },
-		{ "bool", 1 },	  { "const char*", 8 },	   { "int32_t", 4 },
+		{ "int", 4 },	   { "int16_t", 2 },	    { "short", 2 },   { "jint", 4 },
+		{ "address", 8 },  { "unsigned short", 2 }, { "u2", 2 },      { "size_t", 8 },
+		{ "bool", 1 },	   { "const char*", 8 },    { "int32_t", 4 }, { "u4", 4 },
+		{ "uint32_t", 4 },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(widths); i++)
@@ -144,7 +203,7 @@ static int judge_fields(const struct finding *finding, struct fpl_err *err)
 		return refuse(&fields[COMPLETE], "is of another type", err);
 	if (!fields[HEAPS].is_static || !fields[CALL_STUB].is_static)
 		return refuse(&fields[HEAPS], "is not static", err);
-	if (!finding->types[BLOCK].is_found || finding->types[BLOCK].size >= FPL_BLOB_BYTES)
+	if (!finding->types[BLOCK].is_found || finding->types[BLOCK].value >= FPL_BLOB_BYTES)
 		return fpl_fail(err, -ENOTSUP, "HotSpot: HeapBlock is missing or too large");
 	return 0;
 }
@@ -164,17 +223,103 @@ static bool take_layout(const struct finding *finding, struct hotspot_names_layo
 		.method = (uint32_t)fields[METHOD].off,
 		.blob_size = (uint32_t)fields[BLOB_SIZE].off,
 		.block_length = (uint32_t)fields[BLOCK_LENGTH].off,
+		.block_length_bytes = width_of(fields[BLOCK_LENGTH].content),
 		.block_used = (uint32_t)fields[BLOCK_USED].off,
 		.const_method = (uint32_t)fields[CONST_METHOD].off,
 		.constants = (uint32_t)fields[CONSTANTS].off,
 		.name = (uint32_t)fields[METHOD_NAME].off,
-		.pool_size = (uint32_t)finding->types[POOL].size,
+		.pool_size = (uint32_t)finding->types[POOL].value,
 		.holder = (uint32_t)fields[HOLDER].off,
 		.class_name = (uint32_t)fields[CLASS_NAME].off,
 		.text_length = (uint32_t)fields[TEXT_LENGTH].off,
 		.text = (uint32_t)fields[TEXT].off,
 	};
 	return true;
+}
+
+/* Is each of these fields a number of @bytes? */
+static bool are_numbers(const struct finding *finding, const enum field *list, size_t nr,
+			uint8_t bytes)
+{
+	for (size_t i = 0; i < nr; i++) {
+		const struct hotspot_field *field = &finding->fields[list[i]];
+
+		if (!field->is_found || field->is_static || width_of(field->content) != bytes)
+			return false;
+	}
+	return true;
+}
+
+/* Take where an nmethod has its parts. Returns whether it is known. */
+static bool take_parts(const struct finding *finding, struct hotspot_scopes_layout *ret)
+{
+	static const enum field in_blob[] = { DEPENDENCIES, METADATA };
+	static const enum field apart[] = { DATA_OFFSET, IMMUTABLE_SIZE, MUTABLE_SIZE,
+					    RELOCATION_SIZE };
+	static const enum field address[] = { DATA_ADDR }, addresses[] = { IMMUTABLE, MUTABLE };
+	const struct hotspot_field *fields = finding->fields;
+
+	ret->is_apart = are_numbers(finding, addresses, ARRAY_SIZE(addresses), 8);
+	ret->dependencies = (uint32_t)fields[DEPENDENCIES].off;
+	ret->metadata = (uint32_t)fields[METADATA].off;
+	ret->data_addr = (uint32_t)fields[DATA_ADDR].off;
+	ret->data = (uint32_t)fields[DATA_OFFSET].off;
+	ret->immutable = (uint32_t)fields[IMMUTABLE].off;
+	ret->immutable_size = (uint32_t)fields[IMMUTABLE_SIZE].off;
+	ret->mutable = (uint32_t)fields[MUTABLE].off;
+	ret->mutable_size = (uint32_t)fields[MUTABLE_SIZE].off;
+	ret->relocation_size = (uint32_t)fields[RELOCATION_SIZE].off;
+	return ret->is_apart ? are_numbers(finding, apart, ARRAY_SIZE(apart), 4)
+			     : are_numbers(finding, in_blob, ARRAY_SIZE(in_blob), 4) &&
+				       are_numbers(finding, address, ARRAY_SIZE(address), 8);
+}
+
+/* Take where a JVM has its options, if it is known. */
+static void take_flags(const struct finding *finding, struct hotspot_scopes_layout *ret)
+{
+	const struct hotspot_field *fields = finding->fields;
+
+	if (!fields[FLAGS].is_found || !fields[FLAGS].is_static || !fields[NR_FLAGS].is_found ||
+	    !fields[NR_FLAGS].is_static || !fields[FLAG_NAME].is_found ||
+	    !fields[FLAG_VALUE].is_found || !fields[FLAG_BITS].is_found ||
+	    !finding->types[FLAG].is_found)
+		return;
+	ret->flags = fields[FLAGS].off;
+	ret->nr_flags = fields[NR_FLAGS].off;
+	ret->flag_bytes = (uint32_t)finding->types[FLAG].value;
+	ret->flag_name = (uint32_t)fields[FLAG_NAME].off;
+	ret->flag_value = (uint32_t)fields[FLAG_VALUE].off;
+	ret->flag_bits = (uint32_t)fields[FLAG_BITS].off;
+	ret->origin_mask = (uint32_t)finding->constants[ORIGIN_MASK].value;
+}
+
+/* All that reading scopes and lines needs, where all of it is there. */
+static bool take_scopes(const struct finding *finding, struct hotspot_scopes_layout *ret)
+{
+	static const enum field ints[] = { PCS, PC_OFFSET, PC_SCOPE, CONST_WORDS };
+	static const enum field shorts[] = { CODE_SIZE }, source[] = { SOURCE };
+	const struct hotspot_field *fields = finding->fields;
+	const struct hotspot_number *types = finding->types;
+
+	*ret = (struct hotspot_scopes_layout){
+		.pcs = (uint32_t)fields[PCS].off,
+		.pc_bytes = (uint32_t)types[PC_DESC].value,
+		.pc_offset = (uint32_t)fields[PC_OFFSET].off,
+		.pc_scope = (uint32_t)fields[PC_SCOPE].off,
+		.const_method = (uint32_t)fields[CONST_METHOD].off,
+		.const_bytes = (uint32_t)types[CONST_METHOD_SIZE].value,
+		.const_words = (uint32_t)fields[CONST_WORDS].off,
+		.const_flags = (uint32_t)fields[CONST_FLAGS].off,
+		.const_flags_bytes = width_of(fields[CONST_FLAGS].content),
+		.has_lines = (uint32_t)finding->constants[HAS_LINES].value,
+		.code_size = (uint32_t)fields[CODE_SIZE].off,
+		.has_source = are_numbers(finding, source, ARRAY_SIZE(source), 2),
+		.source = (uint32_t)fields[SOURCE].off,
+	};
+	take_flags(finding, ret);
+	return are_numbers(finding, ints, ARRAY_SIZE(ints), 4) &&
+	       are_numbers(finding, shorts, ARRAY_SIZE(shorts), 2) && ret->pc_bytes &&
+	       types[CONST_METHOD_SIZE].is_found && take_parts(finding, ret);
 }
 
 static uint8_t narrow(uint64_t off)
@@ -194,7 +339,7 @@ static int read_heap(const struct finding *finding, uint64_t heap, uint64_t call
 	*ret = (struct fpl_region){
 		.kind = FPL_REGION_NMETHOD,
 		.call_stub_ra = call_stub_ra,
-		.block_bytes = narrow(finding->types[BLOCK].size),
+		.block_bytes = narrow(finding->types[BLOCK].value),
 		.name_off = narrow(fields[BLOB_NAME].off),
 		.frame_size_off = narrow(fields[FRAME_SIZE].off),
 		.complete_off = narrow(fields[COMPLETE].off),
@@ -270,12 +415,21 @@ int hotspot_describe(struct jit_memory *memory, uint64_t base, struct hotspot *r
 {
 	struct finding finding = { .memory = memory };
 	struct hotspot_field *fields = finding.fields;
+	const struct hotspot_wanted all = {
+		.fields = fields,
+		.types = finding.types,
+		.constants = finding.constants,
+		.nr_fields = NR_FIELDS,
+		.nr_types = NR_TYPES,
+		.nr_constants = NR_CONSTANTS,
+	};
 	int code;
 
 	*ret = (struct hotspot){ 0 };
 	memcpy(finding.fields, wanted, sizeof(wanted));
 	memcpy(finding.types, wanted_types, sizeof(wanted_types));
-	code = hotspot_types_read(memory, base, fields, NR_FIELDS, finding.types, NR_TYPES);
+	memcpy(finding.constants, wanted_constants, sizeof(wanted_constants));
+	code = hotspot_types_read(memory, base, &all);
 	if (code == -ENOENT)
 		return fpl_fail(err, code, "no HotSpot that describes itself");
 	if (code)
@@ -283,6 +437,9 @@ int hotspot_describe(struct jit_memory *memory, uint64_t base, struct hotspot *r
 	choose(&fields[LENGTH], &fields[LENGTH_BASE]);
 	choose(&fields[CODE_BEGIN], &fields[CODE_OFFSET]);
 	choose(&fields[METHOD], &fields[METHOD_NEW]);
+	choose(&fields[CONST_FLAGS], &fields[CONST_FLAGS_NEW]);
+	if (!finding.constants[HAS_LINES].is_found)
+		finding.constants[HAS_LINES] = finding.constants[HAS_LINES_NEW];
 	read_version(&finding, ret);
 	code = judge_fields(&finding, err);
 	if (!code)
@@ -290,6 +447,7 @@ int hotspot_describe(struct jit_memory *memory, uint64_t base, struct hotspot *r
 	if (code == -EAGAIN)
 		return fpl_fail(err, code, "HotSpot: it has not begun yet");
 	ret->has_names = !code && take_layout(&finding, &ret->layout);
+	ret->has_scopes = ret->has_names && take_scopes(&finding, &ret->scopes);
 	return code;
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "bpf/shared_region.h"
+#include "jit/hotspot_scopes.h"
 #include "jit/memory.h"
 #include "symbolize/code_table.h"
 
@@ -20,7 +21,8 @@
 struct hotspot_names_layout {
 	uint32_t compile_id, method; /* in an nmethod */
 	uint32_t blob_size;	     /* s32, in a blob */
-	uint32_t block_length;	     /* u64, in a block: segments */
+	uint32_t block_length;	     /* in a block: segments */
+	uint32_t block_length_bytes; /* 4 or 8 */
 	uint32_t block_used;	     /* u8 */
 	uint32_t const_method;	     /* in a Method */
 	uint32_t constants, name;    /* in a ConstMethod; name: u16 */
@@ -34,10 +36,19 @@ struct hotspot_names_layout {
 struct hotspot {
 	char version[64]; /* "17.0.2+8"; "": not known */
 	uint32_t nr_heaps;
-	uint32_t has_names;			    /* layout holds */
+	uint32_t has_names;			    /* layout holds, */
+	uint32_t has_scopes;			    /* and scopes */
 	struct fpl_region heaps[HOTSPOT_HEAPS_MAX]; /* [nr_heaps], without ids */
 	struct hotspot_names_layout layout;
+	struct hotspot_scopes_layout scopes;
 };
+
+/* An address that is asked about as a number: of the instruction itself where it is a leaf, else
+ * one before the return address. */
+static inline uint64_t hotspot_asked(uint64_t lookup_pc, bool is_leaf)
+{
+	return lookup_pc << 1 | is_leaf;
+}
 
 /*
  * Describe the JVM of the libjvm that is loaded at @base. Errors: -ENOENT it is no JVM, or one that
@@ -52,9 +63,10 @@ FPL_MUST_CHECK int hotspot_describe(struct jit_memory *memory, uint64_t base, st
 bool hotspot_check(const struct hotspot *hotspot);
 
 /*
- * Add all code that is there now to @ret: methods as "class.method", stubs by their own names.
- * Code that makes no sense is left out. Errors: those of code_table_add(). Cost: a read of each
- * blob's header and 7 of each method.
+ * Add all code that is there now to @ret: methods as "class.method", stubs by their own names; and
+ * behind the method what is inlined at @asked [@nr_asked] (hotspot_asked()), ascending, as far as
+ * it is known. Code that makes no sense is left out. Errors: those of code_table_add(). Cost: a
+ * read of each blob's header and 7 of each method; hotspot_scopes_read() and lines of each asked.
  */
 FPL_MUST_CHECK int hotspot_names(struct jit_memory *memory, const struct hotspot *hotspot,
-				 struct code_table *ret);
+				 const uint64_t *asked, size_t nr_asked, struct code_table *ret);

@@ -124,33 +124,65 @@ static bool find_number(const struct symbols *symbols, const char *name, uint64_
 
 /* A table: where it begins, bytes of an entry, and where its parts are in one. */
 struct layout {
-	uint64_t first, stride, type_name, field_name, content, is_static, off, address, size;
+	uint64_t first, stride, type_name, field_name, content, is_static, off, address;
 };
 
-static bool read_layout(const struct symbols *symbols, struct layout *structs, struct layout *types)
-{
-	const struct {
-		const char *name;
-		uint64_t *ret;
-	} all[] = {
-		{ "gHotSpotVMStructs", &structs->first },
-		{ "gHotSpotVMStructEntryArrayStride", &structs->stride },
-		{ "gHotSpotVMStructEntryTypeNameOffset", &structs->type_name },
-		{ "gHotSpotVMStructEntryFieldNameOffset", &structs->field_name },
-		{ "gHotSpotVMStructEntryTypeStringOffset", &structs->content },
-		{ "gHotSpotVMStructEntryIsStaticOffset", &structs->is_static },
-		{ "gHotSpotVMStructEntryOffsetOffset", &structs->off },
-		{ "gHotSpotVMStructEntryAddressOffset", &structs->address },
-		{ "gHotSpotVMTypes", &types->first },
-		{ "gHotSpotVMTypeEntryArrayStride", &types->stride },
-		{ "gHotSpotVMTypeEntryTypeNameOffset", &types->type_name },
-		{ "gHotSpotVMTypeEntrySizeOffset", &types->size },
-	};
+/* A table of names with a number each. */
+struct number_layout {
+	uint64_t first, stride, name, value;
+};
 
-	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+struct variable {
+	const char *name;
+	uint64_t *ret;
+};
+
+static bool find_numbers(const struct symbols *symbols, const struct variable *all, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
 		if (!find_number(symbols, all[i].name, all[i].ret))
 			return false;
 	return true;
+}
+
+static bool find_structs(const struct symbols *symbols, struct layout *ret)
+{
+	const struct variable all[] = {
+		{ "gHotSpotVMStructs", &ret->first },
+		{ "gHotSpotVMStructEntryArrayStride", &ret->stride },
+		{ "gHotSpotVMStructEntryTypeNameOffset", &ret->type_name },
+		{ "gHotSpotVMStructEntryFieldNameOffset", &ret->field_name },
+		{ "gHotSpotVMStructEntryTypeStringOffset", &ret->content },
+		{ "gHotSpotVMStructEntryIsStaticOffset", &ret->is_static },
+		{ "gHotSpotVMStructEntryOffsetOffset", &ret->off },
+		{ "gHotSpotVMStructEntryAddressOffset", &ret->address },
+	};
+
+	return find_numbers(symbols, all, ARRAY_SIZE(all));
+}
+
+static bool find_types(const struct symbols *symbols, struct number_layout *ret)
+{
+	const struct variable all[] = {
+		{ "gHotSpotVMTypes", &ret->first },
+		{ "gHotSpotVMTypeEntryArrayStride", &ret->stride },
+		{ "gHotSpotVMTypeEntryTypeNameOffset", &ret->name },
+		{ "gHotSpotVMTypeEntrySizeOffset", &ret->value },
+	};
+
+	return find_numbers(symbols, all, ARRAY_SIZE(all));
+}
+
+static bool find_constants(const struct symbols *symbols, struct number_layout *ret)
+{
+	const struct variable all[] = {
+		{ "gHotSpotVMIntConstants", &ret->first },
+		{ "gHotSpotVMIntConstantEntryArrayStride", &ret->stride },
+		{ "gHotSpotVMIntConstantEntryNameOffset", &ret->name },
+		{ "gHotSpotVMIntConstantEntryValueOffset", &ret->value },
+	};
+
+	return find_numbers(symbols, all, ARRAY_SIZE(all));
 }
 
 /* The text that the word at @addr points to; false: it points nowhere. */
@@ -204,48 +236,60 @@ static int read_fields(struct jit_memory *memory, const struct layout *layout,
 	return -EFAULT; /* it has no end */
 }
 
-static int read_types(struct jit_memory *memory, const struct layout *layout,
-		      struct hotspot_type *types, size_t nr)
+/* @size: bytes of a number of the table. */
+static int read_numbers(struct jit_memory *memory, const struct number_layout *layout, size_t size,
+			struct hotspot_number *numbers, size_t nr)
 {
 	char name[JIT_TEXT_MAX];
 
 	for (size_t i = 0; i < ENTRIES_MAX; i++) {
 		uint64_t addr = layout->first + i * layout->stride;
 
-		if (!read_named(memory, addr + layout->type_name, name))
+		if (!read_named(memory, addr + layout->name, name))
 			return i ? 0 : -EFAULT;
 		for (size_t k = 0; k < nr; k++) {
-			if (types[k].is_found || strcmp(types[k].name, name) != 0)
+			if (numbers[k].is_found || strcmp(numbers[k].name, name) != 0)
 				continue;
-			types[k].is_found =
-				jit_read_uint(memory, addr + layout->size, 8, &types[k].size);
+			numbers[k].is_found = jit_read_uint(memory, addr + layout->value, size,
+							    &numbers[k].value);
 		}
 	}
 	return -EFAULT;
 }
 
-static bool holds(const struct layout *layout)
+static bool layout_holds(const struct layout *layout)
 {
 	return layout->first && layout->stride >= 8 && layout->stride <= STRIDE_MAX &&
 	       layout->type_name < STRIDE_MAX && layout->field_name < STRIDE_MAX &&
 	       layout->content < STRIDE_MAX && layout->is_static < STRIDE_MAX &&
-	       layout->off < STRIDE_MAX && layout->address < STRIDE_MAX &&
-	       layout->size < STRIDE_MAX;
+	       layout->off < STRIDE_MAX && layout->address < STRIDE_MAX;
 }
 
-int hotspot_types_read(struct jit_memory *memory, uint64_t base, struct hotspot_field *fields,
-		       size_t nr_fields, struct hotspot_type *types, size_t nr_types)
+static bool number_layout_holds(const struct number_layout *layout)
 {
-	struct layout structs = { 0 }, sizes = { 0 };
+	return layout->first && layout->stride >= 8 && layout->stride <= STRIDE_MAX &&
+	       layout->name < STRIDE_MAX && layout->value < STRIDE_MAX;
+}
+
+int hotspot_types_read(struct jit_memory *memory, uint64_t base,
+		       const struct hotspot_wanted *wanted)
+{
+	struct number_layout types = { 0 }, constants = { 0 };
+	struct layout structs = { 0 };
 	struct symbols symbols;
 	int code = symbols_open(memory, base, &symbols);
 
 	if (code)
 		return code;
-	if (!read_layout(&symbols, &structs, &sizes))
+	if (!find_structs(&symbols, &structs) || !find_types(&symbols, &types))
 		return -ENOENT;
-	if (!holds(&structs) || !holds(&sizes))
+	if (!layout_holds(&structs) || !number_layout_holds(&types))
 		return -EFAULT;
-	code = read_fields(memory, &structs, fields, nr_fields);
-	return code ? code : read_types(memory, &sizes, types, nr_types);
+	code = read_fields(memory, &structs, wanted->fields, wanted->nr_fields);
+	if (!code)
+		code = read_numbers(memory, &types, 8, wanted->types, wanted->nr_types);
+	/* what needs a constant does without */
+	if (!code && find_constants(&symbols, &constants) && number_layout_holds(&constants))
+		(void)!read_numbers(memory, &constants, 4, wanted->constants, wanted->nr_constants);
+	return code;
 }

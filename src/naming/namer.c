@@ -316,6 +316,20 @@ void namer_user(struct namer *namer, uint32_t id, uint64_t lookup_vaddr, struct 
 		*ret = (struct symbol){ .name = place->name, .start = place->start };
 }
 
+size_t namer_wanted_lines(const struct namer *namer, struct symbol_line *lines, size_t nr)
+{
+	if (!namer->options.inlined && nr > 1) {
+		lines[nr - 1].file = lines[0].file;
+		lines[nr - 1].line = lines[0].line;
+		lines[nr - 1].column = lines[0].column;
+		lines[0] = lines[nr - 1];
+		nr = 1;
+	}
+	for (size_t i = 0; i < nr && !namer->options.lines; i++)
+		lines[i] = (struct symbol_line){ .name = lines[i].name };
+	return nr;
+}
+
 size_t namer_lines(struct namer *namer, uint32_t id, uint64_t lookup_vaddr, struct symbol_line *ret)
 {
 	struct named_object *object = object_at(namer, id);
@@ -327,16 +341,7 @@ size_t namer_lines(struct namer *namer, uint32_t id, uint64_t lookup_vaddr, stru
 	memcpy(ret, place->lines, nr * sizeof(*ret));
 	if (place->name)
 		ret[nr - 1].name = place->name;
-	if (!namer->options.inlined && nr > 1) {
-		ret[nr - 1].file = ret[0].file;
-		ret[nr - 1].line = ret[0].line;
-		ret[nr - 1].column = ret[0].column;
-		ret[0] = ret[nr - 1];
-		nr = 1;
-	}
-	for (size_t i = 0; i < nr && !namer->options.lines; i++)
-		ret[i] = (struct symbol_line){ .name = ret[i].name };
-	return nr;
+	return namer_wanted_lines(namer, ret, nr);
 }
 
 int namer_frames(struct namer *namer, uint32_t id, const uint64_t *vaddrs, size_t nr, uint8_t *ret,

@@ -95,6 +95,9 @@ void namer_user(struct namer *namer, uint32_t id, uint64_t lookup_vaddr, struct 
 size_t namer_lines(struct namer *namer, uint32_t id, uint64_t lookup_vaddr,
 		   struct symbol_line *ret);
 
+/* Leave of the functions @lines [@nr] what the options want: how many are left. */
+size_t namer_wanted_lines(const struct namer *namer, struct symbol_line *lines, size_t nr);
+
 /*
  * Fill @ret [@nr] with what the CFI of object @id says of the frame pointer at @vaddrs [@nr],
  * ascending: SYMBOL_FRAME_*. Errors: -ENOENT there is no such object, or its file has been the end

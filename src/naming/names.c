@@ -125,8 +125,23 @@ static bool name_generated(const struct names *names, const struct profile_stack
 	if (!code_names ||
 	    !code_names_find(code_names, stack->gen, lookup_pc, stack->first_ns, &name))
 		return false;
-	*ret = (struct frame_name){ .symbol = name.symbol, .start = lookup_pc - name.offset };
+	*ret = (struct frame_name){
+		.symbol = name.symbol,
+		.start = lookup_pc - name.offset,
+		.code = name.lines,
+	};
 	return true;
+}
+
+size_t names_lines(const struct names *names, uint64_t frame, const struct frame_name *name,
+		   struct symbol_line ret[SYMBOL_LINES_MAX])
+{
+	if (name->object && name->symbol)
+		return namer_lines(names->namer, name->object,
+				   frame_lookup_pc(frame_addr(frame), frame_is_exact(frame)), ret);
+	for (size_t i = 0; i < name->code.nr; i++)
+		ret[i] = code_lines_at(&name->code, i);
+	return namer_wanted_lines(names->namer, ret, name->code.nr);
 }
 
 static void name_script(const struct names *names, uint64_t frame, struct frame_name *ret)

@@ -8,12 +8,13 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "bpf/shared_region.h"
 #include "bpf/shared_script.h"
 #include "naming/namer.h"
 #include "base/strings.h"
+#include "profile/frame.h"
 #include "profile/profile.h"
 #include "recording/recording.h"
+#include "symbolize/code_table.h"
 
 struct names_options {
 	/* For readers: code without a symbol is [file+0xstart of its function], not its address. */
@@ -31,7 +32,8 @@ struct frame_name {
 	/* Start of its function, in the frame's kind of address; NAMES_NO_START: not known.
 	 * Without a symbol only by_function. */
 	uint64_t start;
-	const char *module; /* of a kernel frame; NULL: the kernel itself. Owned by the namer */
+	struct code_lines code; /* of code made at run time: what is inlined there */
+	const char *module;	/* of a kernel frame; NULL: the kernel itself. Owned by the namer */
 };
 
 struct names {
@@ -65,6 +67,12 @@ void names_user(const struct names *names, const struct profile_stack *stack, ui
 FPL_MUST_CHECK int names_text(struct names *names, const struct frame_name *name, uint32_t *ret);
 
 /*
+ * The functions at user frame @frame, whose name is @name, as namer_lines() has them.
+ */
+size_t names_lines(const struct names *names, uint64_t frame, const struct frame_name *name,
+		   struct symbol_line ret[SYMBOL_LINES_MAX]);
+
+/*
  * How many of the kernel frames of @stack, leaf first, say nothing of the sample: the program that
  * took it, the functions of the tracepoint that called it, and those of the scheduler below them,
  * which all threads that wait have, and which the kernel leaves out where a thread still sleeps.
@@ -82,36 +90,4 @@ static inline enum fpl_origin frame_origin(uint64_t frame)
 	if (fpl_frame_is_script(frame))
 		return FPL_ORIGIN_SCRIPT;
 	return fpl_frame_is_jit(frame) && origin != FPL_ORIGIN_FP ? FPL_ORIGIN_JIT : origin;
-}
-
-static inline bool frame_is_exact(uint64_t frame)
-{
-	return frame & FPL_FRAME_EXACT;
-}
-
-static inline bool frame_is_raw(uint64_t frame)
-{
-	return frame & FPL_FRAME_RAW;
-}
-
-/* Does it stand for frames that were left out? It is raw, too. */
-static inline bool frame_is_gap(uint64_t frame)
-{
-	return frame == FPL_FRAME_GAP;
-}
-
-/* Object id of a frame that is not raw. */
-static inline uint32_t frame_object(uint64_t frame)
-{
-	return (uint32_t)(frame >> FPL_FRAME_OBJECT_SHIFT) & FPL_FRAME_OBJECT_MAX;
-}
-
-/* Runtime address of a raw frame, vaddr of any other. */
-static inline uint64_t frame_addr(uint64_t frame)
-{
-	uint64_t jit = FPL_FRAME_JIT & ~FPL_FRAME_RAW;
-
-	if (fpl_frame_is_jit(frame))
-		return frame & FPL_FRAME_ADDR_MASK & ~jit;
-	return frame & (frame_is_raw(frame) ? FPL_FRAME_ADDR_MASK : FPL_FRAME_VADDR_MASK);
 }

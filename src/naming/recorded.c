@@ -153,18 +153,15 @@ static int add_line(struct recorder *recorder, const struct symbol_line *line,
 	return err ? err : recording_add_function(recorder->recording, &function, &ret->function);
 }
 
-/* The frame with what is inlined there, where its file's debugging information tells. */
+/* The frame with what is inlined there, where debugging information or its run time tells. */
 static int add_with_lines(struct recorder *recorder, uint64_t pc, struct recording_frame *frame,
 			  const struct frame_name *name, uint32_t *ret)
 {
 	struct symbol_line found[SYMBOL_LINES_MAX];
 	struct recording_line lines[SYMBOL_LINES_MAX];
-	size_t nr = 0;
+	size_t nr = names_lines(recorder->names, pc, name, found);
 	int err = 0;
 
-	if (name->object && name->symbol)
-		nr = namer_lines(recorder->names->namer, name->object,
-				 frame_lookup_pc(frame_addr(pc), frame_is_exact(pc)), found);
 	if (!nr)
 		return add_named(recorder, frame, name, ret);
 	for (size_t i = 0; !err && i < nr; i++) {

@@ -201,11 +201,13 @@ static int reserve_code(const struct parse_code *head, struct code_table *table)
 {
 	table->entries = calloc(head->nr_entries + 1, sizeof(*table->entries));
 	table->segments = calloc(head->nr_segments + 1, sizeof(*table->segments));
+	table->lines = calloc(head->nr_lines + 1, sizeof(*table->lines));
 	table->names = malloc(head->names_size + 1);
-	if (!table->entries || !table->segments || !table->names)
+	if (!table->entries || !table->segments || !table->lines || !table->names)
 		return -ENOMEM;
 	table->nr = table->room = head->nr_entries;
 	table->nr_segments = head->nr_segments;
+	table->nr_lines = table->lines_room = head->nr_lines;
 	table->names_size = table->names_room = head->names_size;
 	return 0;
 }
@@ -215,6 +217,7 @@ static bool code_head_is_sound(const struct parse_code *head, size_t max_bytes)
 	return head->result.end < CODE_FILE_END_COUNT && head->result.fault < CODE_FAULT_COUNT &&
 	       head->result.nr_entries <= head->nr_entries && head->names_size <= max_bytes &&
 	       head->nr_entries <= (max_bytes - head->names_size) / CODE_ENTRY_CHARGE &&
+	       head->nr_lines <= max_bytes / sizeof(struct code_line) &&
 	       head->nr_segments <= 2 * head->nr_entries;
 }
 
@@ -234,6 +237,8 @@ int answer_code(struct answer_reader *reader, struct code_table *ret,
 	if (!code)
 		code = reader->read(reader->ctx, ret->segments,
 				    ret->nr_segments * sizeof(*ret->segments));
+	if (!code)
+		code = reader->read(reader->ctx, ret->lines, ret->nr_lines * sizeof(*ret->lines));
 	if (!code)
 		code = reader->read(reader->ctx, ret->names, ret->names_size);
 	if (code)

@@ -188,10 +188,13 @@ FPL_MUST_CHECK int client_jitdump(struct parse_client *client, const struct clie
  */
 FPL_MUST_CHECK int client_jvm(struct parse_client *client, const struct client_file *file,
 			      uint64_t base, struct hotspot *ret, struct fpl_err *err);
-/* hotspot_names() of the same; @ret as for client_perf_map(). At most 1 s of CPU. */
+/* hotspot_names() of the same, with what is inlined at @asked [@nr_asked], of which all beyond
+ * CLIENT_ASKED_MAX are left out; @ret as for client_perf_map(). At most 1 s of CPU. */
+#define CLIENT_ASKED_MAX 4096u
 FPL_MUST_CHECK int client_jvm_code(struct parse_client *client, const struct client_file *file,
-				   uint64_t base, struct code_table *ret,
-				   struct code_file_result *ret_result, struct fpl_err *err);
+				   uint64_t base, const uint64_t *asked, size_t nr_asked,
+				   struct code_table *ret, struct code_file_result *ret_result,
+				   struct fpl_err *err);
 
 /* examine(). At most 20 s of CPU. */
 FPL_MUST_CHECK int client_examine(struct parse_client *client, const struct client_file *file,

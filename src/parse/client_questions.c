@@ -437,12 +437,17 @@ int client_jvm(struct parse_client *client, const struct client_file *file, uint
 }
 
 int client_jvm_code(struct parse_client *client, const struct client_file *file, uint64_t base,
-		    struct code_table *ret, struct code_file_result *ret_result,
-		    struct fpl_err *err)
+		    const uint64_t *asked, size_t nr_asked, struct code_table *ret,
+		    struct code_file_result *ret_result, struct fpl_err *err)
 {
+	uint64_t vaddrs[1 + CLIENT_ASKED_MAX] = { base };
+	size_t nr = nr_asked < CLIENT_ASKED_MAX ? nr_asked : CLIENT_ASKED_MAX;
 	struct question question = {
-		.file = file, .op = PARSE_JVM_CODE, .vaddrs = &base, .nr_vaddrs = 1
+		.file = file, .op = PARSE_JVM_CODE, .vaddrs = vaddrs, .nr_vaddrs = 1 + nr
 	};
+
+	if (nr)
+		memcpy(vaddrs + 1, asked, nr * sizeof(*asked));
 
 	return ask_code(client, &question, ret, ret_result, err);
 }

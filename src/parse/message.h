@@ -19,7 +19,7 @@
  * - NAMES_DIGEST: its IDENTITY_DIGEST_SIZE bytes
  * - CRC: a uint32_t
  * - LINES: struct parse_lines, a struct symbol_chain per address, the struct parse_line, the text
- * - PERF_MAP, JITDUMP: struct parse_code, the entries, the segments, the names
+ * - PERF_MAP, JITDUMP: struct parse_code, the entries, the segments, the lines, the names
  * - LISTING: struct parse_listing, a struct parse_insn for each instruction, the text
  * - JVM_CODE: the same as PERF_MAP
  * - JVM: struct hotspot
@@ -60,7 +60,9 @@ enum parse_op {
 	PARSE_PROBES,	    /* what is marked as a probe: the USDT notes */
 	PARSE_SCRIPT,	    /* what code objects of scripts are called: script/names.h */
 	PARSE_JVM,	    /* of the memory of a process: the JVM whose libjvm is at the address */
-	PARSE_JVM_CODE,	    /* of the same: the names of its code, arranged */
+	/* of the same, and addresses as hotspot_asked() has them: the names of its code, arranged
+	 */
+	PARSE_JVM_CODE,
 	PARSE_OP_COUNT
 };
 
@@ -155,7 +157,7 @@ struct parse_place {
 
 struct parse_code {
 	struct code_file_result result;
-	uint64_t nr_entries, nr_segments, names_size;
+	uint64_t nr_entries, nr_segments, nr_lines, names_size;
 };
 
 struct parse_script {

@@ -28,6 +28,7 @@ static int send_code(const struct job *job, const struct code_table *table,
 		.result = *result,
 		.nr_entries = table->nr,
 		.nr_segments = table->nr_segments,
+		.nr_lines = table->nr_lines,
 		.names_size = table->names_size,
 	};
 	int rc = job_send(job, &head, sizeof(head));
@@ -36,6 +37,8 @@ static int send_code(const struct job *job, const struct code_table *table,
 		rc = job_send(job, table->entries, table->nr * sizeof(*table->entries));
 	if (!rc)
 		rc = job_send(job, table->segments, table->nr_segments * sizeof(*table->segments));
+	if (!rc)
+		rc = job_send(job, table->lines, table->nr_lines * sizeof(*table->lines));
 	return rc ? rc : job_send(job, table->names, table->names_size);
 }
 

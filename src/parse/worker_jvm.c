@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -27,7 +28,7 @@ static int describe(struct job *job, struct jit_memory **memory, struct hotspot 
 	struct fpl_err why = { 0 };
 	int code;
 
-	if (job->request.nr_vaddrs != 1)
+	if (!job->request.nr_vaddrs)
 		return fpl_fail(err, -EINVAL, "%s: %s", job->name, strerror(EINVAL));
 	if (jit_memory_create(read_memory, job, memory))
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", job->name);
@@ -46,18 +47,28 @@ int job_jvm(struct job *job)
 	return rc || code ? rc : job_send(job, &hotspot, sizeof(hotspot));
 }
 
+static int compare_asked(const void *left, const void *right)
+{
+	const uint64_t *a = left, *b = right;
+
+	return (*a > *b) - (*a < *b);
+}
+
 int job_jvm_code(const struct job *job, struct code_table *table, struct code_file_result *result,
 		 struct fpl_err *err)
 {
 	CLEANUP(destroy) struct jit_memory *memory = NULL;
 	struct job own = *job;
 	struct hotspot hotspot;
+	size_t nr_asked;
 	int code = describe(&own, &memory, &hotspot, err);
 
 	*result = (struct code_file_result){ 0 };
 	if (code)
 		return code;
-	code = hotspot_names(memory, &hotspot, table);
+	nr_asked = job->request.nr_vaddrs - 1;
+	qsort(job->vaddrs + 1, nr_asked, sizeof(*job->vaddrs), compare_asked);
+	code = hotspot_names(memory, &hotspot, job->vaddrs + 1, nr_asked, table);
 	result->nr_entries = table->nr;
 	/* what has no room any more stays addresses, as for any table of code */
 	if (code == -ENOSPC) {

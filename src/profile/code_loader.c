@@ -23,6 +23,7 @@
 struct job {
 	struct job *next;
 	struct code_order order;
+	uint64_t *asked; /* owned: order.asked */
 	struct code_loaded loaded;
 };
 
@@ -73,12 +74,20 @@ static void close_files(struct code_order *order)
 	order->map_fd = order->dump_fd = order->memory_fd = -1;
 }
 
+static void finish_order(struct job *job)
+{
+	close_files(&job->order);
+	free(job->asked);
+	job->asked = NULL;
+	job->order.nr_asked = 0;
+}
+
 static void drop_jobs(struct job *job)
 {
 	while (job) {
 		struct job *next = job->next;
 
-		close_files(&job->order);
+		finish_order(job);
 		code_table_fini(&job->loaded.dump);
 		code_table_fini(&job->loaded.map);
 		code_table_fini(&job->loaded.jvm);
@@ -240,8 +249,8 @@ static void read_jvm(struct code_loader *loader, const struct code_order *order)
 	if (order->memory_fd < 0)
 		return;
 	code_table_init(&table, left);
-	code = jvm_code(loader->client, order->pid, order->memory_fd, order->jvm_base, &table,
-			&err);
+	code = jvm_code(loader->client, order->pid, order->memory_fd, order->jvm_base, order->asked,
+			order->nr_asked, &table, &err);
 	if (code) {
 		fpl_log(FPL_LOG_DEBUG, "%s", err.msg);
 		code_table_fini(&table);
@@ -290,7 +299,7 @@ static void load(struct code_loader *loader, struct job *job, bool is_late)
 		read_map(loader, job);
 		read_jvm(loader, &job->order);
 	}
-	close_files(&job->order);
+	finish_order(job);
 }
 
 static void *loader_main(void *ctx)
@@ -344,12 +353,19 @@ int code_loader_submit(struct code_loader *loader, const struct code_order *orde
 	struct job *job = calloc(1, sizeof(*job));
 	struct code_order own = *order;
 
-	if (!job || begin_thread(loader)) {
+	uint64_t *asked = order->nr_asked ? calloc(order->nr_asked, sizeof(*asked)) : NULL;
+
+	if (!job || (order->nr_asked && !asked) || begin_thread(loader)) {
 		close_files(&own);
+		free(asked);
 		free(job);
 		return -ENOMEM;
 	}
+	if (asked)
+		memcpy(asked, order->asked, order->nr_asked * sizeof(*asked));
+	own.asked = asked;
 	job->order = own;
+	job->asked = asked;
 	job->loaded.gen = order->gen;
 	pthread_mutex_lock(&loader->lock);
 	*loader->last = job;

@@ -26,6 +26,9 @@ struct code_order {
 	int map_fd, dump_fd; /* -1: no such file */
 	int memory_fd;	     /* of a JVM: the memory of the process; -1: not to be read */
 	uint64_t jvm_base;   /* where its libjvm is */
+	/* [nr_asked]: addresses of it, as hotspot_asked() has them; copied */
+	const uint64_t *asked;
+	size_t nr_asked;
 	char map_name[64];
 	bool ended;
 	struct stat at_exit;  /* of the map, where it has ended */

@@ -10,11 +10,13 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "parse/client.h"
 #include "parse/parser.h"
 #include "obj/file_stat.h"
 #include "proc/code_place.h"
 #include "profile/code_loader.h"
 #include "profile/jvm.h"
+#include "profile/met_code.h"
 #include "symbolize/code_table.h"
 
 #define RETRY_MIN_NS 250000000ull  /* a file that is not there yet is looked for again */
@@ -37,12 +39,14 @@ struct code_image {
 	struct code_table dump, map, jvm; /* empty until they are read */
 	uint64_t jvm_base;		  /* 0: none */
 	uint64_t jvm_ns, jvm_pause_ns;	  /* as retry_ns: the JVM's code is read again */
+	size_t nr_met;			  /* of met_code_take(): what it was asked about */
 };
 
 struct code_names {
 	VECTOR(struct code_image) images; /* by gen once finished */
 	size_t last;			  /* found last */
 	bool keeps_files;		  /* the run is cut */
+	struct met_code *met;		  /* owned */
 	struct code_loader *loader;	  /* owned; NULL once finished */
 	struct opener *opener;		  /* borrowed */
 	struct code_names_stats stats;
@@ -56,7 +60,9 @@ int code_names_create(size_t max_bytes, struct parser *parser, struct code_names
 	if (names)
 		names->loader = code_loader_create(parser, max_bytes ? max_bytes
 								     : CODE_NAMES_MEMORY_DEFAULT);
-	if (!names || !names->loader) {
+	if (!names || !names->loader || met_code_create(&names->met)) {
+		if (names)
+			code_loader_destroy(names->loader);
 		free(names);
 		return -ENOMEM;
 	}
@@ -85,6 +91,7 @@ void code_names_destroy(struct code_names *names)
 	if (!names)
 		return;
 	code_loader_destroy(names->loader);
+	met_code_destroy(names->met);
 	for (size_t i = 0; i < names->images.nr; i++) {
 		close_files(&names->images.list[i]);
 		code_table_fini(&names->images.list[i].dump);
@@ -175,13 +182,14 @@ static struct code_image *add_image(struct code_names *names, const struct code_
  */
 static void order_jvm(struct code_names *names, struct code_image *image, bool is_last)
 {
-	uint64_t now = clock_monotonic_ns();
+	uint64_t now = clock_monotonic_ns(), asked[CLIENT_ASKED_MAX];
 	struct code_order order = {
 		.gen = image->gen,
 		.pid = image->pid,
 		.map_fd = -1,
 		.dump_fd = -1,
 		.jvm_base = image->jvm_base,
+		.asked = asked,
 	};
 
 	if (!image->jvm_base || image->ended || image->replaced_ns || names->keeps_files ||
@@ -194,6 +202,8 @@ static void order_jvm(struct code_names *names, struct code_image *image, bool i
 	order.memory_fd = jvm_open_memory(image->pid);
 	if (order.memory_fd < 0)
 		return;
+	order.nr_asked =
+		met_code_take(names->met, image->gen, &image->nr_met, asked, ARRAY_SIZE(asked));
 	if (code_loader_submit(names->loader, &order))
 		code_refuse(&names->stats.refused, "out of memory");
 }
@@ -220,6 +230,12 @@ static void meet(struct code_names *names, const struct code_event *event)
 	image->retry_ns = now + image->pause_ns;
 	if (image->pause_ns < RETRY_MAX_NS)
 		image->pause_ns *= 2;
+}
+
+void code_names_meet(struct code_names *names, uint64_t gen, const uint64_t *frames, size_t nr)
+{
+	if (!names->keeps_files)
+		met_code_add(names->met, gen, frames, nr);
 }
 
 static struct code_order order_of(const struct code_image *image)
@@ -363,6 +379,7 @@ bool code_names_find(const struct code_names *names, uint64_t gen, uint64_t look
 				.symbol = match.name,
 				.offset = lookup_addr - match.start,
 				.was_replaced = match.was_replaced,
+				.lines = match.lines,
 			};
 			return true;
 		}

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "symbolize/code_table.h"
 
 struct parser;
 struct code_names;
@@ -33,6 +34,7 @@ struct code_name {
 	const char *symbol; /* owned by the code_names */
 	uint64_t offset;    /* of the address in it, bytes */
 	bool was_replaced;  /* later other code was put there */
+	struct code_lines lines;
 };
 
 /* @max_bytes: of names and addresses, over all images; 0: CODE_NAMES_MEMORY_DEFAULT. @parser:
@@ -82,6 +84,10 @@ struct code_event {
 	uint64_t jvm_base;	       /* MET: where libjvm is; 0: it is no JVM that is known */
 	uint64_t time_ns;	       /* EXEC */
 };
+
+/* Image @gen has @frames [@nr] in a stack: met_code_add(). By any thread before
+ * code_names_finish(). */
+void code_names_meet(struct code_names *names, uint64_t gen, const uint64_t *frames, size_t nr);
 
 /* Report an event of a process, in the order of time. */
 void code_names_tell(struct code_names *names, const struct code_event *event);

@@ -397,7 +397,8 @@ static void resolve_raw(struct collect *collect, struct fpl_sample *sample, stru
 	struct process *process = tracker_sample(collect->tracker, sample, try);
 
 	if (!try->waits && process && record_resolve(sample, process->mapset))
-		tracker_raw(collect->tracker, process);
+		tracker_raw(collect->tracker, process, sample->gen, record_user(sample),
+			    sample->nr_user);
 }
 
 static void record_walk(struct collect *collect, const struct fpl_sample *sample)

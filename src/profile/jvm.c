@@ -55,12 +55,13 @@ int jvm_describe(struct parse_client *client, uint32_t pid, uint64_t base, struc
 }
 
 int jvm_code(struct parse_client *client, uint32_t pid, int fd, uint64_t base,
-	     struct code_table *ret, struct fpl_err *err)
+	     const uint64_t *asked, size_t nr_asked, struct code_table *ret, struct fpl_err *err)
 {
 	struct code_file_result result;
 	struct client_file file;
 	char path[32];
 	int code = memory_file(pid, fd, path, &file, err);
 
-	return code ? code : client_jvm_code(client, &file, base, ret, &result, err);
+	return code ? code
+		    : client_jvm_code(client, &file, base, asked, nr_asked, ret, &result, err);
 }

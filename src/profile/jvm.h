@@ -35,6 +35,7 @@ FPL_MUST_CHECK int jvm_describe(struct parse_client *client, uint32_t pid, uint6
 /* The memory of process @pid, to be read later: the caller closes it. Returns -errno: not there. */
 int jvm_open_memory(uint32_t pid);
 
-/* client_jvm_code() of the memory open at @fd. @ret: as there. */
+/* client_jvm_code() of the memory open at @fd. @asked [@nr_asked], @ret: as there. */
 FPL_MUST_CHECK int jvm_code(struct parse_client *client, uint32_t pid, int fd, uint64_t base,
-			    struct code_table *ret, struct fpl_err *err);
+			    const uint64_t *asked, size_t nr_asked, struct code_table *ret,
+			    struct fpl_err *err);

@@ -247,7 +247,8 @@ void replayer_add(struct replayer *replayer, struct snapshot *snapshot, struct t
 	}
 
 	if (replayer->result.flags & FPL_SAMPLE_RAW)
-		tracker_raw(replayer->config.tracker, process);
+		tracker_raw(replayer->config.tracker, process, record->gen,
+			    (const uint64_t *)replayer->result.frames, replayer->result.nr_frames);
 
 	struct object *blocker = process ? blocker_of(replayer) : NULL;
 

@@ -450,7 +450,8 @@ void tracker_life(struct tracker *tracker, const struct fpl_life *life)
 	}
 }
 
-void tracker_raw(struct tracker *tracker, struct process *process)
+void tracker_raw(struct tracker *tracker, struct process *process, uint64_t gen,
+		 const uint64_t *frames, size_t nr)
 {
 	uint64_t now = clock_monotonic_ns();
 
@@ -458,6 +459,8 @@ void tracker_raw(struct tracker *tracker, struct process *process)
 		run_time_ask(&tracker->run_times, process);
 		if (process->dirty)
 			processes_note(&tracker->processes, process);
+		if (process->jvm_base && tracker->code_names)
+			code_names_meet(tracker->code_names, gen, frames, nr);
 	}
 	if (!process || !process->gen || now < process->next_raw_ns)
 		return;

@@ -129,8 +129,10 @@ struct process *tracker_sample(struct tracker *tracker, const struct fpl_sample 
 bool tracker_rescan(struct tracker *tracker, struct process *process, uint32_t tid,
 		    struct tracker_try *try);
 
-/* A frame of @process stays raw: its code is in no object. @process may be NULL. */
-void tracker_raw(struct tracker *tracker, struct process *process);
+/* The user frames @frames [@nr] of a stack of @process, image @gen, have one that stays raw: its
+ * code is in no object. @process may be NULL. */
+void tracker_raw(struct tracker *tracker, struct process *process, uint64_t gen,
+		 const uint64_t *frames, size_t nr);
 
 /*
  * Begin to follow a process that runs already; @wanted: with tables, for it is a target. Errors:

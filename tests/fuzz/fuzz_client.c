@@ -326,7 +326,7 @@ static int ask_code(struct parse_client *client, const struct client_file *file,
 
 	code_table_init(&table, CODE_BYTES);
 	if (op == PARSE_JVM_CODE)
-		code = client_jvm_code(client, file, 0x1000, &table, &result, err);
+		code = client_jvm_code(client, file, 0x1000, NULL, 0, &table, &result, err);
 	else
 		code = op == PARSE_JITDUMP ? client_jitdump(client, file, 1, &table, &result, err)
 					   : client_perf_map(client, file, &table, &result, err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The memory of a JVM with hostile words in it: triples of an address in it, a size and a value.
- * Judged: what is described holds, what is named lies in a heap, and both end.
+ * Judged: what is described holds, what is named holds together, inlined methods too, and all ends.
  */
 #include <stdlib.h>
 
@@ -9,6 +9,18 @@
 #include "tests/support/require.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* The address of @off: bits of @where lead to the few bytes that say what is inlined. */
+static uint64_t place_of(uint32_t off, uint8_t where)
+{
+	if (where & 64)
+		return JVM_METADATA + off % (JVM_SCOPES_NEW + 48 - JVM_METADATA);
+	if (where & 32)
+		return JVM_NMETHOD + off % 0x80;
+	if (where & 16)
+		return JVM_INNER + off % 0x130;
+	return JVM_BASE + off % (sizeof(((struct jvm_memory *)0)->bytes) - 8);
+}
 
 static void overwrite(struct jvm_memory *jvm, const uint8_t *data, size_t size)
 {
@@ -23,13 +35,16 @@ static void overwrite(struct jvm_memory *jvm, const uint8_t *data, size_t size)
 		/* numbers that lead into the memory are worth more than those that do not */
 		if (data[3] & 128)
 			value = JVM_BASE + value % sizeof(jvm->bytes);
-		jvm_put(jvm, JVM_BASE + off % (sizeof(jvm->bytes) - 8), value, bytes);
+		jvm_put(jvm, place_of(off, data[3]), value, bytes);
 	}
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct jvm_memory *jvm = calloc(1, sizeof(*jvm));
+	const uint64_t asked[] = { hotspot_asked(JVM_CODE + 0x1f, false),
+				   hotspot_asked(JVM_CODE + 0x20, true),
+				   hotspot_asked(JVM_CODE + 0x3f, false) };
 	struct jit_memory *memory = NULL;
 	struct code_table table;
 	struct hotspot hotspot;
@@ -42,7 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	code_table_init(&table, 1 << 20);
 	if (!hotspot_describe(memory, JVM_BASE, &hotspot, &err)) {
 		REQUIRE(hotspot_check(&hotspot));
-		(void)!hotspot_names(memory, &hotspot, &table);
+		(void)!hotspot_names(memory, &hotspot, asked, 3, &table);
 		if (!code_table_arrange(&table))
 			REQUIRE(code_table_check(&table));
 	}

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Stacks and names of Java, without flags: a chain of methods whose right stack is known."""
+"""Stacks and names of Java, without flags: a chain of methods whose right stack is known, and one that is inlined."""
 
 import os
 import subprocess
@@ -56,6 +56,42 @@ def method(i):
             f"        return got{kept_sum};\n    }}\n")
 
 
+INLINED = 12
+
+
+def inlined_source(leaf):
+    """A chain that the compiler inlines, which ends in Inlined.leaf; the line that each method calls the next one at."""
+    lines, calls = ["public class Inlined {"], {}
+
+    def add(name, params, *body, call):
+        lines.append(f"    static long {name}({params}) {{")
+        for line in body:
+            lines.append(f"        {line}")
+            if call in line:
+                calls[f"Inlined.{name}"] = len(lines)
+        lines.append("    }")
+
+    add("leaf", "long n", "long sum = n;", "for (int i = 0; i < 300; i++)", "    sum = sum * 31 + (sum >>> 7);", "return sum;",
+        call="sum >>>")
+    for i in reversed(range(INLINED)):
+        call = f"m{i + 1:02}(" if i + 1 < INLINED else f"{leaf}("
+        above = ["long k = n;", *(f"k ^= k << {k + 1};" for k in range(i % 4))]
+        add(f"m{i:02}", "long n", *above, f"long got = {call}k + 1);", "return got ^ k;", call=call)
+    add("run", "long n", "long sum = n;", "for (int i = 0; i < 2000; i++)", "    sum += m00(sum + i);", "return sum;", call="m00(")
+    add("main", "String[] args", "long sum = 1;", "for (int i = 0;; i++) {", "    sum = run(sum);",
+        "    if (i == 1000) System.out.println();", "}", call="run(")
+    return "\n".join(lines).replace("static long main", "public static void main") + "\n}\n", calls
+
+
+def functions(stack):
+    """The Java functions of a stack with their lines, leaf first, those that are inlined as if they were not."""
+    found = []
+    for frame in stack["user"]:
+        if frame.get("origin") == "jit":
+            found += [(part["symbol"], part.get("line")) for part in [*frame.get("inlined", []), frame]]
+    return found
+
+
 def java_threads(run):
     """Stacks of Java code: those with a frame of the chain, and their counts."""
     return [stack for stack in run.stacks
@@ -108,6 +144,56 @@ class JavaIsWalked(RootCase):
         run = self.profile_while_busy([process.pid], 500, "-F", "499", "--no-jit", "-p", str(process.pid))
         self.assertEqual(run.stats["frames_by_origin"]["jit"], 0)
         self.assertEqual(java_threads(run), [])
+
+
+@unittest.skipUnless(os.path.exists(JVM), "no OpenJDK 17 (openjdk-17-jdk-headless)")
+class WhatIsInlinedIsKnown(RootCase):
+    def stacks(self, leaf, *options):
+        """Stacks of Inlined as compiled code alone has them, and what each method calls the next one at."""
+        source, calls = inlined_source(leaf)
+        with open(self.path("Inlined.java"), "w", encoding="ascii") as file:
+            file.write(source)
+        process = self.start(JVM, "-Xbatch", "-XX:+UnlockDiagnosticVMOptions", *options, self.path("Inlined.java"),
+                             stdout=subprocess.PIPE)
+        with process.stdout:
+            self.assertEqual(process.stdout.readline(), b"\n")  # what is compiled is
+        run = self.profile_while_busy([process.pid], 1000, "-F", "499", "-p", str(process.pid))
+        stacks = [(stack, functions(stack)) for stack in run.stacks if stack["stop"] == "outermost"]
+        return [(stack, found) for stack, found in stacks if any(name == "Inlined.m00" for name, _ in found)], calls
+
+    def test_calls_in_inlined_methods_are_right_to_the_line(self):
+        chain = [f"Inlined.m{i:02}" for i in reversed(range(INLINED))] + ["Inlined.run"]
+        stacks, calls = self.stacks("leaf", "-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,Inlined.leaf")
+        nr = inlined = 0
+        for stack, found in stacks:
+            names = [name for name, _ in found]
+            if names[0] != "Inlined.leaf" or "Interpreter" in names[:names.index("Inlined.m00")]:
+                continue
+            self.assertEqual(found[1:1 + len(chain)], [(name, calls[name]) for name in chain])
+            self.assertEqual([name for name in names if name.startswith("Inlined.m")],
+                             chain[:-1] + ["Inlined.main"] * ("Inlined.main" in names))
+            nr += stack["count"]
+            inlined += stack["count"] * any(len(frame.get("inlined", [])) >= INLINED - 3 for frame in stack["user"])
+        whole = sum(stack["count"] for stack, _ in stacks)
+        print(f"{whole} samples below m00, {nr} of them in leaf, {inlined} with all inlined in one frame")
+        self.assert_share(nr, whole, 0.9)
+        self.assert_share(inlined, nr, 0.9)
+
+    def test_leaves_are_known_where_the_jvm_says_all(self):
+        order = ["Inlined.leaf"] + [f"Inlined.m{i:02}" for i in reversed(range(INLINED))] + ["Inlined.run"]
+        stacks, calls = self.stacks("leaf", "-XX:+DebugNonSafepoints")
+        nr = deep = 0
+        for stack, found in stacks:
+            names = [name for name, _ in found]
+            if "Interpreter" in names[:names.index("Inlined.m00")]:
+                continue
+            start = order.index(names[0])
+            self.assertEqual(names[:len(order) - start], order[start:])
+            self.assertEqual(found[1:len(order) - start], [(name, calls[name]) for name in order[start + 1:]])
+            nr += stack["count"]
+            deep += stack["count"] * (names[0] == "Inlined.leaf")
+        print(f"{nr} samples, {deep} of them in leaf")
+        self.assert_share(deep, nr, 0.8)
 
 
 if __name__ == "__main__":

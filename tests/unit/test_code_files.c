@@ -167,7 +167,8 @@ static void no_more_is_read_or_kept_than_allowed(void **state)
 		  "m: only the first 43999 bytes were read" },
 		{ "a part", 10 * LINE, ROOM, CODE_FILE_TOO_LONG,
 		  "m: only the first 220 bytes were read" },
-		{ "no room", NR * LINE, 1024, CODE_FILE_NO_ROOM,
+		{ "no room", NR * LINE, 10 * (CODE_ENTRY_CHARGE + sizeof("some function")),
+		  CODE_FILE_NO_ROOM,
 		  "m: no room for more names from offset 220 on: raise --jit-memory" },
 	};
 

@@ -148,6 +148,70 @@ static void budget_is_kept_and_entries_stay(void **state)
 	code_table_fini(&table);
 }
 
+static void what_is_inlined_is_known_at_its_address(void **state)
+{
+	static const struct symbol_line lines[] = { { .name = "inner", .file = "a.c", .line = 7 },
+						    { .name = "outer", .line = 3 } };
+	struct code_table table;
+	struct code_match match;
+	struct symbol_line line;
+
+	(void)state;
+	code_table_init(&table, ROOM);
+	add(&table, 0x1000, 16, 5, "outer");
+	assert_int_equal(code_table_add_lines(&table, 0x1004, 0x1000, 5, lines, 2), 0);
+	assert_int_equal(code_table_add_lines(&table, 0x1008, 0x1000, 5, lines, 1), 0);
+	assert_int_equal(code_table_add_lines(&table, 0x1008, 0x1009, 5, lines, 1), -EINVAL);
+	assert_int_equal(code_table_add_lines(&table, 0x1008, 0x1000, 5, lines, 0), -EINVAL);
+	assert_int_equal(code_table_arrange(&table), 0);
+	assert_int_equal(table.names_size, sizeof("outer") * 2 + sizeof("inner") + sizeof("a.c"));
+	assert_true(code_table_check(&table));
+	assert_true(code_table_find(&table, 0x1004, 5, &match));
+	assert_string_equal(match.name, "outer");
+	assert_int_equal(match.start, 0x1000);
+	assert_false(match.was_replaced);
+	assert_int_equal(match.lines.nr, 2);
+	line = code_lines_at(&match.lines, 0);
+	assert_string_equal(line.name, "inner");
+	assert_string_equal(line.file, "a.c");
+	assert_int_equal(line.line, 7);
+	line = code_lines_at(&match.lines, 1);
+	assert_string_equal(line.name, "outer");
+	assert_null(line.file);
+	assert_true(code_table_find(&table, 0x1005, 5, &match));
+	assert_string_equal(match.name, "outer");
+	assert_int_equal(match.lines.nr, 0);
+	table.lines[2].name_off = (uint32_t)table.names_size;
+	assert_false(code_table_check(&table));
+	table.lines[2].name_off = 0;
+	table.entries[1].function = 0x1005;
+	assert_false(code_table_check(&table));
+	table.entries[1].function = 0x1000;
+	table.entries[1].first_line = 2;
+	assert_false(code_table_check(&table));
+	table.entries[1].first_line = 0;
+	assert_true(code_table_check(&table));
+	code_table_fini(&table);
+}
+
+static void lines_keep_the_budget(void **state)
+{
+	static const struct symbol_line line = { .name = "f", .file = "g" };
+	struct code_table table;
+	uint64_t nr = 0;
+
+	(void)state;
+	code_table_init(&table, 8192);
+	while (code_table_add_lines(&table, 0x1000 + nr, 0x1000, 0, &line, 1) == 0)
+		nr++;
+	assert_int_equal(code_table_add_lines(&table, 1, 1, 0, &line, 1), -ENOSPC);
+	assert_in_range(nr, 8192 / 200, 8192 / 60);
+	assert_int_equal(code_table_arrange(&table), 0);
+	assert_true(code_table_bytes(&table) <= 8192);
+	assert_true(code_table_check(&table));
+	code_table_fini(&table);
+}
+
 static void the_last_function_at_an_address_is_found_within_the_steps_given(void **state)
 {
 	struct code_table table;
@@ -304,6 +368,8 @@ int main(void)
 		cmocka_unit_test(impossible_code_is_refused),
 		cmocka_unit_test(long_names_are_cut),
 		cmocka_unit_test(budget_is_kept_and_entries_stay),
+		cmocka_unit_test(what_is_inlined_is_known_at_its_address),
+		cmocka_unit_test(lines_keep_the_budget),
 		cmocka_unit_test(the_last_function_at_an_address_is_found_within_the_steps_given),
 		cmocka_unit_test(a_thousand_overlapping_functions_are_found_as_by_looking_at_each),
 		cmocka_unit_test(untrusted_table_is_valid_or_refused),

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "tests/support/jvm_memory.h"
@@ -70,7 +71,7 @@ static void check_all(struct world *w, bool is_new)
 	assert_int_equal(heap->complete_bytes, is_new ? 2 : 4);
 	assert_int_equal(heap->code_bytes, is_new ? 4 : 8);
 	assert_true(hotspot_check(&w->hotspot));
-	assert_int_equal(hotspot_names(w->memory, &w->hotspot, &w->table), 0);
+	assert_int_equal(hotspot_names(w->memory, &w->hotspot, NULL, 0, &w->table), 0);
 	assert_int_equal(code_table_arrange(&w->table), 0);
 	assert_int_equal(w->table.nr, 3);
 	assert_string_equal(name_at(w, JVM_NMETHOD + 0x80), "java.lang.String.length");
@@ -175,8 +176,162 @@ static void code_that_lies_has_no_name(void **state)
 		code_table_fini(&w->table);
 		code_table_init(&w->table, 1 << 20);
 		assert_int_equal(describe(w), 0);
-		assert_int_equal(hotspot_names(w->memory, &w->hotspot, &w->table), 0);
+		assert_int_equal(hotspot_names(w->memory, &w->hotspot, NULL, 0, &w->table), 0);
 		assert_int_equal(w->table.nr, cases[i].nr);
+	}
+}
+
+/* Names what is at @pc, which is a leaf or not, as "function:line file" of each function, the
+ * innermost first; "": nothing is known. */
+static const char *inlined_at(struct world *w, uint64_t pc, bool is_leaf, char ret[512])
+{
+	uint64_t asked = hotspot_asked(pc, is_leaf);
+	struct code_match match;
+	size_t size = 0;
+
+	ret[0] = '\0';
+	code_table_fini(&w->table);
+	code_table_init(&w->table, 1 << 20);
+	assert_int_equal(describe(w), 0);
+	assert_int_equal(hotspot_names(w->memory, &w->hotspot, &asked, 1, &w->table), 0);
+	assert_int_equal(code_table_arrange(&w->table), 0);
+	assert_true(code_table_check(&w->table));
+	if (!code_table_find(&w->table, pc, 0, &match))
+		return ret;
+	assert_string_equal(match.name, "java.lang.String.length");
+	assert_int_equal(match.start, JVM_CODE);
+	for (size_t i = 0; i < match.lines.nr; i++) {
+		struct symbol_line line = code_lines_at(&match.lines, i);
+
+		size += (size_t)snprintf(ret + size, 512 - size, "%s%s:%u %s", i ? " < " : "",
+					 line.name, line.line, line.file ? line.file : "?");
+	}
+	return ret;
+}
+
+#define OUTER "java.lang.String.length:5 java/lang/String.java"
+#define INNER "java.lang.String.charAt:57 java/lang/String.java < " OUTER
+
+static void what_is_inlined_at_a_call_is_known(void **state)
+{
+	static const struct {
+		const char *what;
+		uint32_t off;
+		bool is_leaf;
+		const char *known, *with_all; /* without and with DebugNonSafepoints */
+	} cases[] = {
+		{ "a call of the method itself", 0x1f, false, OUTER, OUTER },
+		{ "a call of an inlined method", 0x3f, false, INNER, INNER },
+		{ "no place that calls return to", 0x3e, false, "", "" },
+		{ "behind all", 0x60, false, "", "" },
+		{ "a leaf", 0x1f, true, "", OUTER },
+		{ "a leaf between two places", 0x20, true, "", INNER },
+		{ "the first leaf", 0, true, "", OUTER },
+		{ "a leaf behind all places", 0x40, true, "", "" },
+	};
+	struct world *w = *state;
+	char text[512];
+
+	for (int new = 0; new < 2; new ++) {
+		memset(&w->jvm, 0, sizeof(w->jvm));
+		jvm_make(&w->jvm, new);
+		for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+			print_message("%s\n", cases[i].what);
+			jvm_put(&w->jvm, JVM_FLAGS + 49, 0, 1);
+			assert_string_equal(
+				inlined_at(w, JVM_CODE + cases[i].off, cases[i].is_leaf, text),
+				cases[i].known);
+			jvm_put(&w->jvm, JVM_FLAGS + 49, 1, 1);
+			assert_string_equal(
+				inlined_at(w, JVM_CODE + cases[i].off, cases[i].is_leaf, text),
+				cases[i].with_all);
+		}
+	}
+}
+
+/* An agent may have a JVM say all later: what was compiled before has no more than calls. */
+static void leaves_are_not_known_where_the_jvm_began_without(void **state)
+{
+	struct world *w = *state;
+	char text[512];
+
+	jvm_make(&w->jvm, 0);
+	jvm_put(&w->jvm, JVM_FLAGS + 49, 1, 1);
+	jvm_put(&w->jvm, JVM_FLAGS + 24 + 16, 0x100, 4);
+	assert_string_equal(inlined_at(w, JVM_CODE + 0x20, true, text), "");
+	jvm_put(&w->jvm, JVM_FLAGS + 24 + 16, 0x105, 4);
+	assert_string_equal(inlined_at(w, JVM_CODE + 0x20, true, text), INNER);
+}
+
+/* The outer method alone is named where what is said of the inlined ones does not hold together. */
+static void scopes_that_lie_are_not_shown(void **state)
+{
+	static const struct {
+		const char *what;
+		uint64_t addr, value;
+		uint8_t size;
+		const char *left; /* "": nothing but the name */
+	} cases[] = {
+		{ "another method outside", JVM_METADATA + 8, JVM_DATA + 0x500, 8, "" },
+		{ "a method that is nowhere", JVM_METADATA, 16, 8, "" },
+		{ "a method that is a flag", JVM_METADATA, JVM_FLAGS, 8, "" },
+		{ "a method beyond the metadata", JVM_SCOPES + 9, 3, 1, "" },
+		{ "a method of number 0", JVM_SCOPES + 9, 0, 1, "" },
+		{ "a bci behind the code", JVM_INNER + 32, 200, 2, "" },
+		{ "a scope in itself", JVM_SCOPES + 8, 8, 1, "" },
+		{ "a scope in a later one", JVM_SCOPES + 8, 9, 1, "" },
+		{ "a scope behind the stream", JVM_PCS + 36, 48, 4, "" },
+		{ "a scope that does not end", JVM_PCS + 36, 47, 4, "" },
+		{ "a scope of 2^31", JVM_PCS + 36, 1u << 31, 4, "" },
+		{ "no scope", JVM_PCS + 36, 0, 4, "" },
+		{ "places that descend", JVM_PCS + 16, 0x7000, 4, "" },
+		{ "places that end first", JVM_NMETHOD + 52, 0, 4, "" },
+		{ "places that begin at -1", JVM_NMETHOD + 48, UINT32_MAX, 4, "" },
+		{ "2^26 places", JVM_NMETHOD + 52, 1u << 30, 4, "" },
+		{ "a stream of everything", JVM_NMETHOD + 40, 0, 8, "" },
+		{ "a stream that ends first", JVM_NMETHOD + 40, UINT64_MAX, 8, "" },
+		{ "metadata that end first", JVM_NMETHOD + 56, INT32_MAX, 4, "" },
+		{ "an inlined method without a name", JVM_DATA + 0x4c4, 0, 2, "" },
+		{ "no lines", JVM_INNER + 28, 0, 2,
+		  "java.lang.String.charAt:0 java/lang/String.java < " OUTER },
+		{ "lines that do not end", JVM_INNER + 24, (48 + 210 + 6) / 8, 4,
+		  "java.lang.String.charAt:0 java/lang/String.java < " OUTER },
+		{ "a file that is nowhere", JVM_DATA + 0x280 + 72 + 56, 16, 8,
+		  "java.lang.String.charAt:0 ? < java.lang.String.length:0 ?" },
+	};
+	struct world *w = *state;
+	char text[512];
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		print_message("%s\n", cases[i].what);
+		memset(&w->jvm, 0, sizeof(w->jvm));
+		jvm_make(&w->jvm, 0);
+		jvm_put(&w->jvm, cases[i].addr, cases[i].value, cases[i].size);
+		assert_string_equal(inlined_at(w, JVM_CODE + 0x3f, false, text), cases[i].left);
+		assert_string_equal(name_at(w, JVM_CODE + 0x3f), "java.lang.String.length");
+	}
+}
+
+/* Without the types that scopes need there are names as before. */
+static void a_jvm_without_scopes_has_names(void **state)
+{
+	static const char *const without[] = { "_scopes_pcs_offset", "_scopes_data_begin",
+					       "_metadata_offset", "_code_size" };
+	struct world *w = *state;
+	char text[512];
+
+	for (size_t i = 0; i < ARRAY_SIZE(without); i++) {
+		uint8_t *name;
+
+		memset(&w->jvm, 0, sizeof(w->jvm));
+		jvm_make(&w->jvm, 0);
+		name = memmem(w->jvm.bytes, sizeof(w->jvm.bytes), without[i],
+			      strlen(without[i]) + 1);
+		assert_non_null(name);
+		*name = 'X';
+		assert_string_equal(inlined_at(w, JVM_CODE + 0x3f, false, text), "");
+		assert_int_equal(w->hotspot.has_scopes, 0);
+		assert_string_equal(name_at(w, JVM_CODE + 0x3f), "java.lang.String.length");
 	}
 }
 
@@ -198,8 +353,14 @@ static void a_reader_stops_when_it_has_read_enough(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(a_jvm_of_17_is_described_and_its_code_named), TEST(widths_come_from_the_types),
-		TEST(what_is_not_as_it_must_be_is_refused),	   TEST(code_that_lies_has_no_name),
+		TEST(a_jvm_of_17_is_described_and_its_code_named),
+		TEST(widths_come_from_the_types),
+		TEST(what_is_not_as_it_must_be_is_refused),
+		TEST(code_that_lies_has_no_name),
+		TEST(what_is_inlined_at_a_call_is_known),
+		TEST(leaves_are_not_known_where_the_jvm_began_without),
+		TEST(scopes_that_lie_are_not_shown),
+		TEST(a_jvm_without_scopes_has_names),
 		TEST(a_reader_stops_when_it_has_read_enough),
 	};
 

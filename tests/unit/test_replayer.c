@@ -33,8 +33,12 @@ bool tracker_rescan(struct tracker *tracker, struct process *process, uint32_t t
 	return false;
 }
 
-void tracker_raw(struct tracker *tracker, struct process *process)
+void tracker_raw(struct tracker *tracker, struct process *process, uint64_t gen,
+		 const uint64_t *frames, size_t nr)
 {
+	(void)gen;
+	(void)frames;
+	(void)nr;
 	(void)tracker, (void)process;
 }
 
