@@ -44,13 +44,24 @@ second_runs() {
 	while read -r name; do
 		became="needed a second run, and passed"
 		! failed_in "$3" | grep -qxF -- "$name" || became="needed a third run, and passed"
-		! sed '1,/tests FAILED/d' "$3" | grep -qF -- " - $name (" || became="failed in each run"
+		! grep -F -- " - $name (" "$3" | grep -qvF '(Skipped)' || became="failed in each run"
 		printf '  %s: %s: %s\n' "$1" "$name" "$became"
 	done < <(failed_in "$2" | sort -u)
 }
 
+# run_failed PRESET LOG: what failed by that log once more, two at a time. What takes a minute and more has this run, all else
+# a third one, too.
+run_failed() {
+	local failed status=0
+	failed="^($(failed_in "$2" | sort -u | paste -sd '|'))\$"
+	ctest --preset "$1" -R "$failed" -LE 'slow|package' --repeat until-pass:2 -j 2 --no-tests=ignore </dev/null 2>&1 || status=$?
+	echo
+	ctest --preset "$1" -R "$failed" -L 'slow|package' -j 2 --no-tests=ignore </dev/null 2>&1 || status=$?
+	return "$status"
+}
+
 # run PRESET CTEST_ARGUMENT...: all tests that are asked for. Those in quarantine come first, and what they say changes
-# nothing. A test that fails is run again, alone, twice at most, and is named at the end: of some 60 tests that sample
+# nothing. A test that fails is run again, beside others that failed, and is named at the end: of some 60 tests that sample
 # programs on the running kernel about four in a run still fail by chance, and one must not hide the rest.
 # The closing lines of ctest come last, behind what was skipped and what took longest.
 run() {
@@ -67,12 +78,11 @@ run() {
 	ctest --preset "$preset" --no-tests=error "$@" </dev/null 2>&1 | tee "$log" |
 		sed -u '/% tests passed/,$d' || status=$?
 	cp "$last" "$last.first"
-	if [ "$status" != 0 ] && [ -s "build/$preset/Testing/Temporary/LastTestsFailed.log" ]; then
+	if [ "$status" != 0 ] && [ -n "$(failed_in "$log")" ]; then
 		sed -n '/% tests passed/,$p' "$log"
-		say "test: $preset, what failed, alone"
+		say "test: $preset, what failed"
 		status=0
-		ctest --preset "$preset" --rerun-failed --repeat until-pass:2 </dev/null 2>&1 | tee "$log.again" |
-			sed -u '/% tests passed/,$d' || status=$?
+		run_failed "$preset" "$log" | tee "$log.again" | sed -u '/% tests passed/,/^Test project/d' || status=$?
 		closing=$log.again
 		repeated+=$(second_runs "$preset" "$log" "$log.again")$'\n'
 	fi
@@ -82,7 +92,7 @@ run() {
 	printf 'Slowest of %s:\n%s\n' "$preset" "$(slowest "$log")"
 	printf 'All since the beginning: %d min %d s\n\n' $((SECONDS / 60)) $((SECONDS % 60))
 	[ -z "$repeated" ] || printf 'TESTS THAT NEEDED A SECOND RUN:\n%s\n' "$repeated"
-	sed -n '/% tests passed/,$p' "$closing"
+	awk '/^Test project/ { on = 0 } /% tests passed/ { on = 1 } on' "$closing"
 	return "$status"
 }
 
