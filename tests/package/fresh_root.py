@@ -91,7 +91,7 @@ class FreshRoot:
         probe = os.path.join(work, "probe")
         os.makedirs(probe)
         try:
-            apt = apt_root.AptRoot(probe, [suite()])
+            apt = apt_root.AptRoot(probe, [suite()], kept=[suite() + "-updates", suite() + "-security"])
             apt.names("^perl-base$")
         except apt_root.AptError as error:
             raise Unreachable(str(error)) from None
