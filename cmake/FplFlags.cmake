@@ -9,6 +9,12 @@ set(FPL_PATH_FLAGS
   $<$<NOT:$<CONFIG:Debug>>:-ffile-prefix-map=${PROJECT_SOURCE_DIR}=.>
   $<$<NOT:$<CONFIG:Debug>>:-ffile-prefix-map=${PROJECT_BINARY_DIR}=build>)
 
+# Checks at run time, in what is optimised.
+set(FPL_HARDENING $<$<CONFIG:RelWithDebInfo,Release>:-fstack-protector-strong>)
+if(NOT FPL_SANITIZE) # a sanitizer wants to see the plain calls
+  list(APPEND FPL_HARDENING $<$<CONFIG:RelWithDebInfo,Release>:-D_FORTIFY_SOURCE=3>)
+endif()
+
 add_library(fpl_flags INTERFACE)
 target_compile_features(fpl_flags INTERFACE c_std_17)
 target_compile_definitions(fpl_flags INTERFACE _GNU_SOURCE FPL_VERSION="${PROJECT_VERSION}")
@@ -19,11 +25,8 @@ target_compile_options(fpl_flags INTERFACE
   -Wall -Wextra -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes -Wmissing-prototypes
   -Wundef -Wvla -Wformat=2 -Wimplicit-fallthrough
   $<$<BOOL:${FPL_WERROR}>:-Werror>
-  $<$<CONFIG:RelWithDebInfo,Release>:-fstack-protector-strong>)
+  ${FPL_HARDENING})
 target_link_options(fpl_flags INTERFACE -pie -Wl,-z,relro,-z,now)
-if(NOT FPL_SANITIZE) # a sanitizer wants to see the plain calls
-  target_compile_options(fpl_flags INTERFACE $<$<CONFIG:RelWithDebInfo,Release>:-D_FORTIFY_SOURCE=3>)
-endif()
 if(FPL_SANITIZE)
   target_compile_options(fpl_flags INTERFACE -fsanitize=${FPL_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(fpl_flags INTERFACE -fsanitize=${FPL_SANITIZE})

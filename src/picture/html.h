@@ -6,6 +6,8 @@
  */
 #pragma once
 
+#include "have_html.h"
+
 #include "base/err.h"
 #include "view/format.h"
 

@@ -41,8 +41,8 @@ def command(expectation, fixtures, folder):
 
 def copies(expectation, words):
     """What a program copies: it gets the original just before the place of the copy."""
-    return {word: words[i - 1] for i, word in enumerate(words)
-            if expectation.run[i].startswith("@TMP@")}
+    return {word: words[i - 1] for i, (asked, word) in enumerate(zip(expectation.run, words))
+            if asked.startswith("@TMP@")}
 
 
 def report(run, judge, faults):

@@ -91,7 +91,7 @@ class FreshRoot:
         probe = os.path.join(work, "probe")
         os.makedirs(probe)
         try:
-            apt = apt_root.AptRoot(probe, [suite()])
+            apt = apt_root.AptRoot(probe, [suite()], kept=[suite() + "-updates", suite() + "-security"])
             apt.names("^perl-base$")
         except apt_root.AptError as error:
             raise Unreachable(str(error)) from None
@@ -134,12 +134,18 @@ class FreshRoot:
                     os.makedirs(os.path.dirname(inside), exist_ok=True)
                     shutil.copy(key, inside)
 
-    def run(self, *command, status=0, timeout=TIMEOUT_S):
-        """What a command says in the root. apt that lacks the network is Unreachable."""
+    def share(self, folder, inside):
+        """A folder of this machine, to be written to, is the folder @inside of the root."""
+        os.makedirs(self.path + inside)
+        subprocess.run(["mount", "--bind", folder, self.path + inside], check=True)
+
+    def run(self, *command, status=0, timeout=TIMEOUT_S, **more):
+        """What a command says in the root; @more: of its environment. apt that lacks the network is Unreachable."""
         env = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8",
                "DEBIAN_FRONTEND": "noninteractive"}
         env.update((key, value) for key, value in os.environ.items()
                    if key.lower() in ("http_proxy", "https_proxy", "no_proxy"))
+        env.update(more)
         done = subprocess.run(["chroot", self.path, *command], env=env, cwd="/",
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, errors="replace",

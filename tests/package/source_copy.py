@@ -23,10 +23,20 @@ def copy(source, folder):
     shutil.copytree(source, folder, symlinks=True, ignore=ignore)
 
 
+def compiler_cache(tree):
+    """The variables of a build of @tree with the caller's ccache; none where the caller keeps no objects (tools/test.sh does)."""
+    if os.environ.get("CMAKE_C_COMPILER_LAUNCHER") != "ccache" or "CCACHE_DIR" not in os.environ:
+        return {}
+    kept = {name: value for name, value in os.environ.items() if name.startswith("CCACHE_")}
+    return kept | {"CMAKE_C_COMPILER_LAUNCHER": "ccache", "CCACHE_BASEDIR": tree}
+
+
 def environment(home, **more):
-    """Of a build: nothing of the caller's, no cache of compilers."""
+    """Of a build: nothing of the caller's, no cache of compilers but in @more."""
     env = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": home,
-           "LC_ALL": "C.UTF-8", "CCACHE_DISABLE": "1"}
+           "LC_ALL": "C.UTF-8"}
+    if "CCACHE_DIR" not in more:
+        env["CCACHE_DISABLE"] = "1"
     env.update(more)
     return env
 
@@ -51,7 +61,7 @@ def packages(folder):
 def has_html(folder):
     """Did the build beside it get from npm what the HTML report is drawn with?"""
     with open(os.path.join(folder, "log"), "rb") as file:
-        return b"-DFPL_HAVE_HTML=1" in file.read()
+        return b"/html_page.h" in file.read()
 
 
 def build(tree, jobs, prefix=(), **more):
@@ -60,7 +70,7 @@ def build(tree, jobs, prefix=(), **more):
     log = os.path.join(beside, "log")
     env = environment(beside, **more)
     run([*prefix, "dpkg-buildpackage", "-b", "-us", "-uc", f"-j{jobs}"], log, cwd=tree, env=env)
-    objects = next(os.path.join(tree, name) for name in os.listdir(tree) if name.startswith("obj-"))
+    objects = os.path.join(tree, "build", "package")
     out = os.path.join(beside, "cpack")
     run([*prefix, "cpack", "-B", out], log, cwd=objects, env=env)
     return packages(beside), packages(out)

@@ -42,7 +42,7 @@ class Build(unittest.TestCase):
         os.makedirs(FOLDER)
         tree = os.path.join(FOLDER, "fpless")
         source_copy.copy(SOURCE, tree)
-        cls.debian, cls.cpack = source_copy.build(tree, os.cpu_count())
+        cls.debian, cls.cpack = source_copy.build(tree, os.cpu_count(), **source_copy.compiler_cache(tree))
         cls.deb, cls.packed = (next(path for name, path in made.items() if name.startswith("fpless_"))
                                for made in (cls.debian, cls.cpack))
         cls.agent, cls.packed_agent = (next(path for name, path in made.items() if name.startswith("fpless-agent_"))

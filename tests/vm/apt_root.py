@@ -19,21 +19,21 @@ class AptError(Exception):
 
 class AptRoot:
     """An apt whose sources are the machine's, with these suites in place of its own. @kind: deb, or
-    deb-src."""
+    deb-src. @kept: suites beside them, where the machine has them, as that of security updates."""
 
-    def __init__(self, folder, suites, kind="deb"):
+    def __init__(self, folder, suites, kind="deb", kept=()):
         if not shutil.which("apt-get") or not shutil.which("dpkg-deb"):
             raise AptError("apt-get or dpkg-deb is not installed")
         self.folder = os.path.join(folder, "apt")
         for name in ("state/lists/partial", "cache/archives/partial", "sources", "parts"):
             os.makedirs(os.path.join(self.folder, name))
-        if not self._write_sources(suites, kind):
+        if not self._write_sources(suites, kind, kept):
             raise AptError("apt has no source of a Debian suite with the component main")
         self._write_configuration()
         # An archive may have only some of the suites; the others are of use all the same.
         self.update = self._run("apt-get", "-q", "update")
 
-    def _write_sources(self, suites, kind):
+    def _write_sources(self, suites, kind, kept):
         etc = _dump_value("Dir::Etc") or "etc/apt"
         etc = os.path.join(_dump_value("Dir") or "/", etc)
         paths = [os.path.join(etc, "sources.list"),
@@ -46,9 +46,9 @@ class AptRoot:
             except OSError:
                 continue
             if path.endswith(".sources"):
-                out, suffix = "\n\n".join(stanzas(text, suites, kind)), "sources"
+                out, suffix = "\n\n".join(stanzas(text, suites, kind, kept)), "sources"
             elif path.endswith(".list"):
-                out, suffix = "\n".join(lines(text, suites, kind)), "list"
+                out, suffix = "\n".join(lines(text, suites, kind, kept)), "list"
             else:
                 continue
             if out:
@@ -134,30 +134,32 @@ def _dump_value(key):
     return values.removeprefix("VALUE=").strip("'") if values else ""
 
 
-def lines(text, suites, kind="deb"):
-    """One-line sources of Debian's main, for the suites in place of their own."""
+def lines(text, suites, kind="deb", kept=()):
+    """One-line sources of Debian's main, for the suites in place of their own, and for those of @kept."""
     out = []
     for line in text.splitlines():
         match = re.match(r"^\s*deb\s+(\[[^]]*\]\s+)?(\S+)\s+(\S+)((?:\s+\S+)*)\s*$",
                          line.split("#", 1)[0])
-        if match and _DEBIAN.match(match[3]) and "main" in match[4].split():
-            out += [f"{kind} {match[1] or ''}{match[2]} {suite} main" for suite in suites]
+        if match and "main" in match[4].split():
+            wanted = suites if _DEBIAN.match(match[3]) else [match[3]] if match[3] in kept else []
+            out += [f"{kind} {match[1] or ''}{match[2]} {suite} main" for suite in wanted]
     return out
 
 
-def stanzas(text, suites, kind="deb"):
+def stanzas(text, suites, kind="deb", kept=()):
     """The same of the deb822 form. Fields may go on in indented lines."""
     out = []
     plain = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
     for stanza in re.split(r"\n\s*\n", plain):
         fields = re.findall(r"^([^\s:]+):((?:.*)(?:\n[ \t].*)*)", stanza, re.M)
         values = {key.lower(): value.split() for key, value in fields}
+        own = values.get("suites", [])
+        wanted = [*(suites if any(map(_DEBIAN.match, own)) else ()), *(suite for suite in own if suite in kept)]
         if "deb" not in values.get("types", []) or values.get("enabled") == ["no"] or \
-                "main" not in values.get("components", []) or \
-                not any(_DEBIAN.match(suite) for suite in values.get("suites", [])):
+                "main" not in values.get("components", []) or not wanted:
             continue
-        changed = {"types": " " + kind, "suites": " " + " ".join(suites), "components": " main",
+        changed = {"types": " " + kind, "suites": " " + " ".join(wanted), "components": " main",
                    "architectures": " amd64"}
-        kept = [f"{key}:{value}" for key, value in fields if key.lower() not in changed]
-        out.append("\n".join(kept + [f"{key.title()}:{value}" for key, value in changed.items()]))
+        same = [f"{key}:{value}" for key, value in fields if key.lower() not in changed]
+        out.append("\n".join(same + [f"{key.title()}:{value}" for key, value in changed.items()]))
     return out

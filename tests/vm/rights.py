@@ -11,6 +11,8 @@ FOLDER, PARANOID = "/out/rights", "/proc/sys/kernel/perf_event_paranoid"
 SIX = ["bpf", "perfmon", "sys_ptrace", "dac_read_search", "checkpoint_restore", "syslog"]
 MASK = sum(1 << number for number in (39, 38, 19, 2, 40, 34))
 NOBODY, DAEMON = 65534, 1
+# Where only rights are judged: the program is loaded in half the time, which is seconds here.
+SHORT_PROGRAM = "--unwind fp"
 # Written by a command under fpless: what its parent holds, and what it holds itself.
 LOOK = """grep -h ^CapEff: /proc/$PPID/task/*/status > $1/held
 grep ^CapEff: /proc/self/status > $1/command
@@ -45,8 +47,8 @@ class Rights:
     def script(self):
         attached = f"-d 1 -p $(cat {FOLDER}/pid)"
         return f"mkdir {FOLDER}; chmod 777 {FOLDER}; paranoid=$(cat {PARANOID}); echo 3 > {PARANOID}\n" \
-            + self.run("root", "", f"-- sh /look.sh {FOLDER}/root") \
-            + self.run("admin", user(NOBODY, [*SIX, "sys_admin"]), f"-- sh /look.sh {FOLDER}/admin") \
+            + self.run("root", "", f"{SHORT_PROGRAM} -- sh /look.sh {FOLDER}/root") \
+            + self.run("admin", user(NOBODY, [*SIX, "sys_admin"]), f"{SHORT_PROGRAM} -- sh /look.sh {FOLDER}/admin") \
             + self.run("refused", user(NOBODY, SIX), "-d 1") \
             + f"echo 2 > {PARANOID}\n" \
             + f"setpriv --reuid={DAEMON} --regid={DAEMON} --clear-groups --inh-caps=-all " \

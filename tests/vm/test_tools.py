@@ -47,6 +47,18 @@ class SourcesAreDerived(unittest.TestCase):
         self.assertEqual(len(out), 1)
         self.assertIn("\nTypes: deb-src\n", out[0])
 
+    def test_suites_that_are_kept(self):
+        kept = ["sid-security", "sid-updates"]
+        text = "deb http://m/d sid main\ndeb http://m/s sid-security main\ndeb http://m/d buster-security main\n"
+        self.assertEqual(apt_root.lines(text, ["sid"], kept=kept),
+                         ["deb http://m/d sid main", "deb http://m/s sid-security main"])
+        text = "Types: deb\nURIs: http://m/d\nSuites: sid sid-updates sid-backports\nComponents: main\n\n" \
+               "Types: deb\nURIs: http://m/s\nSuites: sid-security\nComponents: main\n"
+        one, other = apt_root.stanzas(text, ["sid"], kept=kept)
+        self.assertIn("\nSuites: sid sid-updates\n", one)
+        self.assertIn("\nSuites: sid-security\n", other)
+        self.assertEqual(len(apt_root.stanzas(text, ["sid"])), 1)
+
     def test_from_stanzas(self):
         text = """Types: deb deb-src
 # comment
