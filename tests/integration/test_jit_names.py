@@ -119,7 +119,8 @@ class ProgramsNameTheirCode(RootCase):
                        "while (process.cpuUsage().user < 2e6) fib(20);\n")
         for option in ("--perf-basic-prof", "--perf-prof"):  # a perf map, a jitdump
             with self.subTest(option):
-                run = self.profile("-F", "499", "--", "node", option, program)
+                # else its functions are named by its frames
+                run = self.profile("-F", "499", "--no-script", "--", "node", option, program)
                 self.addCleanup(self.remove_maps, run)
                 self.assert_most_are_fib(run)
 
