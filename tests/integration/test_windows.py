@@ -107,18 +107,20 @@ class Windows(WindowCase):
         self.assert_share(sum(self.counts(run.stacks).get(key, 0) for run in runs), sums["shown"] - self.nr_late(runs), 0.9)
 
     def test_what_the_kernel_counts_is_in_one_of_them(self):
-        runs = self.cut("0.3", "-e", "page-faults", "-U", "--", sys.executable, "-S", "-c", TOUCH, str(NR_PAGES))
+        # a sample from before the interpreter's table has no script frame, and so another stack
+        args = ["-e", "page-faults", "-U", "--no-script", "--", sys.executable, "-S", "-c", TOUCH, str(NR_PAGES)]
+        runs = self.cut("0.3", *args)
         self.assertGreaterEqual(len(runs), 2)
         sums = self.sums(runs)
         for run in runs:
             self.assertEqual(run.stats["counted"], run.stats["fired"] + run.stats["missed"])
         self.assertGreaterEqual(sums["shown"] + sums["missed"], NR_PAGES)
-        alone = self.profile("-e", "page-faults", "-U", "--", sys.executable, "-S", "-c", TOUCH, str(NR_PAGES))
+        alone = self.profile(*args)
         self.assertGreaterEqual(alone.stats["shown"], NR_PAGES)
         touched = self.most(alone.stacks)
         # every page that was touched, but for those in gaps
         count = sum(self.counts(run.stacks).get(touched[0], 0) for run in runs)
-        self.assertLessEqual(count, max(touched[1], NR_PAGES))  # first stacks of a run may end early
+        self.assertLessEqual(count, touched[1])
         self.assertGreaterEqual(count + sums["missed"], touched[1])
 
     @staticmethod
