@@ -56,6 +56,7 @@ static void dot(char *name)
 struct method_name {
 	char class[NAME_MAX_BYTES]; /* "java/lang/String" */
 	char name[NAME_MAX_BYTES];
+	uint64_t pool; /* the address of its ConstantPool */
 };
 
 /* The symbol of number @idx in the ConstantPool at @pool. */
@@ -72,36 +73,32 @@ static bool read_pooled(const struct walk *walk, uint64_t pool, uint64_t idx,
 static bool read_method(const struct walk *walk, uint64_t method, struct method_name *ret)
 {
 	const struct hotspot_names_layout *layout = &walk->hotspot->layout;
-	uint64_t code, pool, idx, symbol, holder;
+	uint64_t code, idx, symbol, holder;
 
-	if (!follow(walk, method + layout->const_method, &code) ||
-	    !follow(walk, code + layout->constants, &pool) ||
-	    !jit_read_uint(walk->memory, code + layout->name, 2, &idx) ||
-	    !read_pooled(walk, pool, idx, ret->name) ||
-	    !follow(walk, pool + layout->holder, &holder) ||
-	    !follow(walk, holder + layout->class_name, &symbol) ||
-	    !read_symbol(walk, symbol, ret->class))
-		return false;
-	return true;
+	return follow(walk, method + layout->const_method, &code) &&
+	       follow(walk, code + layout->constants, &ret->pool) &&
+	       jit_read_uint(walk->memory, code + layout->name, 2, &idx) &&
+	       read_pooled(walk, ret->pool, idx, ret->name) &&
+	       follow(walk, ret->pool + layout->holder, &holder) &&
+	       follow(walk, holder + layout->class_name, &symbol) &&
+	       read_symbol(walk, symbol, ret->class);
 }
 
-/* The file of the Method at @method, of @class: that of its package, "java/lang/String.java". */
-static bool read_file(const struct walk *walk, uint64_t method, const char *class,
+/* The file of @method: that of its package, "java/lang/String.java". */
+static bool read_file(const struct walk *walk, const struct method_name *method,
 		      char ret[2 * NAME_MAX_BYTES])
 {
-	const struct hotspot_names_layout *layout = &walk->hotspot->layout;
 	const struct hotspot_scopes_layout *scopes = &walk->hotspot->scopes;
-	const char *slash = strrchr(class, '/');
+	const char *slash = strrchr(method->class, '/');
 	char name[NAME_MAX_BYTES];
-	uint64_t code, pool, idx;
+	uint64_t idx;
 
-	if (!scopes->has_source || !follow(walk, method + layout->const_method, &code) ||
-	    !follow(walk, code + layout->constants, &pool) ||
-	    !jit_read_uint(walk->memory, pool + scopes->source, 2, &idx) || !idx ||
-	    !read_pooled(walk, pool, idx, name))
+	if (!scopes->has_source ||
+	    !jit_read_uint(walk->memory, method->pool + scopes->source, 2, &idx) || !idx ||
+	    !read_pooled(walk, method->pool, idx, name))
 		return false;
-	snprintf(ret, 2 * NAME_MAX_BYTES, "%.*s%s", slash ? (int)(slash + 1 - class) : 0, class,
-		 name);
+	snprintf(ret, 2 * NAME_MAX_BYTES, "%.*s%s", slash ? (int)(slash + 1 - method->class) : 0,
+		 method->class, name);
 	return true;
 }
 
@@ -139,7 +136,7 @@ static bool read_line(const struct walk *walk, const struct hotspot_scope *scope
 		return false;
 	write_name(&method, text);
 	*ret = (struct symbol_line){ .name = keep_text(inlining, text) };
-	if (!ret->name || !read_file(walk, scope->method, method.class, text))
+	if (!ret->name || !read_file(walk, &method, text))
 		return ret->name;
 	ret->file = keep_text(inlining, text);
 	ret->line = hotspot_scope_line(walk->memory, &walk->hotspot->scopes, scope, least_byte);

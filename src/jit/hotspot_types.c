@@ -161,26 +161,14 @@ static bool find_structs(const struct symbols *symbols, struct layout *ret)
 	return find_numbers(symbols, all, ARRAY_SIZE(all));
 }
 
-static bool find_types(const struct symbols *symbols, struct number_layout *ret)
+/* @names: of the numbers of a table, in the order of struct number_layout. */
+static bool find_number_table(const struct symbols *symbols, const char *const names[4],
+			      struct number_layout *ret)
 {
-	const struct variable all[] = {
-		{ "gHotSpotVMTypes", &ret->first },
-		{ "gHotSpotVMTypeEntryArrayStride", &ret->stride },
-		{ "gHotSpotVMTypeEntryTypeNameOffset", &ret->name },
-		{ "gHotSpotVMTypeEntrySizeOffset", &ret->value },
-	};
-
-	return find_numbers(symbols, all, ARRAY_SIZE(all));
-}
-
-static bool find_constants(const struct symbols *symbols, struct number_layout *ret)
-{
-	const struct variable all[] = {
-		{ "gHotSpotVMIntConstants", &ret->first },
-		{ "gHotSpotVMIntConstantEntryArrayStride", &ret->stride },
-		{ "gHotSpotVMIntConstantEntryNameOffset", &ret->name },
-		{ "gHotSpotVMIntConstantEntryValueOffset", &ret->value },
-	};
+	const struct variable all[] = { { names[0], &ret->first },
+					{ names[1], &ret->stride },
+					{ names[2], &ret->name },
+					{ names[3], &ret->value } };
 
 	return find_numbers(symbols, all, ARRAY_SIZE(all));
 }
@@ -274,6 +262,13 @@ static bool number_layout_holds(const struct number_layout *layout)
 int hotspot_types_read(struct jit_memory *memory, uint64_t base,
 		       const struct hotspot_wanted *wanted)
 {
+	static const char *const of_types[] = { "gHotSpotVMTypes", "gHotSpotVMTypeEntryArrayStride",
+						"gHotSpotVMTypeEntryTypeNameOffset",
+						"gHotSpotVMTypeEntrySizeOffset" };
+	static const char *const of_constants[] = { "gHotSpotVMIntConstants",
+						    "gHotSpotVMIntConstantEntryArrayStride",
+						    "gHotSpotVMIntConstantEntryNameOffset",
+						    "gHotSpotVMIntConstantEntryValueOffset" };
 	struct number_layout types = { 0 }, constants = { 0 };
 	struct layout structs = { 0 };
 	struct symbols symbols;
@@ -281,7 +276,7 @@ int hotspot_types_read(struct jit_memory *memory, uint64_t base,
 
 	if (code)
 		return code;
-	if (!find_structs(&symbols, &structs) || !find_types(&symbols, &types))
+	if (!find_structs(&symbols, &structs) || !find_number_table(&symbols, of_types, &types))
 		return -ENOENT;
 	if (!layout_holds(&structs) || !number_layout_holds(&types))
 		return -EFAULT;
@@ -289,7 +284,8 @@ int hotspot_types_read(struct jit_memory *memory, uint64_t base,
 	if (!code)
 		code = read_numbers(memory, &types, 8, wanted->types, wanted->nr_types);
 	/* what needs a constant does without */
-	if (!code && find_constants(&symbols, &constants) && number_layout_holds(&constants))
+	if (!code && find_number_table(&symbols, of_constants, &constants) &&
+	    number_layout_holds(&constants))
 		(void)!read_numbers(memory, &constants, 4, wanted->constants, wanted->nr_constants);
 	return code;
 }
