@@ -20,14 +20,14 @@ _Static_assert(PROCESS_REGIONS_MAX >= HOTSPOT_HEAPS_MAX, "a process has room for
 /* The rule by which all code that @process makes has script frames; 0: none. */
 static uint32_t script_rule(const struct run_times *times, const struct process *process)
 {
-	if (!times->scripts || !scripts_have_native(times->scripts))
-		return 0;
-	for (uint32_t i = 0; i < process->mapset->nr; i++) {
-		uint32_t object = process->mapset->mappings[i].object;
-		uint32_t rule = object ? scripts_native_rule(times->scripts, object) : 0;
+	const struct mapset *set = process->mapset;
+	uint32_t object, rule = 0;
 
-		if (rule)
-			return rule;
+	while (times->scripts && (rule = scripts_next_native(times->scripts, rule, &object))) {
+		for (uint32_t i = 0; i < set->nr; i++) {
+			if (set->mappings[i].object == object)
+				return rule;
+		}
 	}
 	return 0;
 }

@@ -97,22 +97,15 @@ uint32_t scripts_rule(struct scripts *scripts, uint32_t object, const char *path
 	return idx;
 }
 
-uint32_t scripts_native_rule(const struct scripts *scripts, uint32_t object)
+uint32_t scripts_next_native(const struct scripts *scripts, uint32_t idx, uint32_t *ret_object)
 {
-	for (uint32_t i = 1; i <= scripts->nr_rules; i++) {
-		if (scripts->objects[i] == object)
-			return scripts->rules[i].is_native ? i : 0;
+	while (++idx <= scripts->nr_rules) {
+		if (!scripts->objects[idx] || !scripts->rules[idx].is_native)
+			continue;
+		*ret_object = scripts->objects[idx];
+		return idx;
 	}
 	return 0;
-}
-
-bool scripts_have_native(const struct scripts *scripts)
-{
-	for (uint32_t i = 1; i <= scripts->nr_rules; i++) {
-		if (scripts->objects[i] && scripts->rules[i].is_native)
-			return true;
-	}
-	return false;
 }
 
 void scripts_forget(struct scripts *scripts, uint32_t object)

@@ -42,12 +42,9 @@ void scripts_destroy(struct scripts *scripts);
 uint32_t scripts_rule(struct scripts *scripts, uint32_t object, const char *path,
 		      const struct script_facts *facts);
 
-/* The rule of object @object, if its native frames are script frames (is_native); 0: they are not,
- * or it has none. */
-uint32_t scripts_native_rule(const struct scripts *scripts, uint32_t object);
-
-/* Has any object such a rule? */
-bool scripts_have_native(const struct scripts *scripts);
+/* The first rule behind rule @idx (0: of all) with is_native, whose native frames are script
+ * frames, and its object; 0: there is no other. Cost: O(rules). */
+uint32_t scripts_next_native(const struct scripts *scripts, uint32_t idx, uint32_t *ret_object);
 
 /* The object is retired: another one may get its id, and its rule's place. */
 void scripts_forget(struct scripts *scripts, uint32_t object);
