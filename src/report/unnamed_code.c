@@ -14,6 +14,11 @@
 
 #define V8_LANGUAGE "javascript" /* of SCRIPT_LANGUAGE_LIST */
 
+static bool is_of(const struct profile_stack *stack, const struct code_process *process)
+{
+	return stack->pid == process->pid && stack->start_ns == process->start_ns;
+}
+
 /* The languages of @process, by the objects in its stacks. Returns their number. */
 static size_t find_languages(const struct profile *profile, const struct code_process *process,
 			     struct language *ret)
@@ -23,7 +28,7 @@ static size_t find_languages(const struct profile *profile, const struct code_pr
 	for (size_t i = 0; i < profile->nr_stacks; i++) {
 		const struct profile_stack *stack = &profile->stacks[i];
 
-		if (stack->pid != process->pid || stack->start_ns != process->start_ns)
+		if (!is_of(stack, process))
 			continue;
 		for (size_t j = 0; j < stack->nr_user; j++) {
 			uint64_t frame = stack->frames[j];
@@ -44,7 +49,7 @@ static bool has_v8(const struct profile *profile, const struct code_process *pro
 		const struct profile_stack *stack = &profile->stacks[i];
 		struct script_frame frame;
 
-		if (stack->pid != process->pid || stack->start_ns != process->start_ns)
+		if (!is_of(stack, process))
 			continue;
 		for (size_t j = 0; j < stack->nr_user; j++) {
 			if (fpl_frame_is_script(stack->frames[j]) &&
