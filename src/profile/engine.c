@@ -233,7 +233,7 @@ static int ms_until(uint64_t when_ns, uint64_t now, int max)
 	return ms < (uint64_t)max ? (int)ms : max;
 }
 
-static void on_event(struct engine *engine, const struct epoll_event *event)
+static void on_alert(struct engine *engine, const struct epoll_event *event)
 {
 	int fd = (int)(uint32_t)event->data.u64;
 
@@ -246,13 +246,26 @@ static void on_event(struct engine *engine, const struct epoll_event *event)
 		engine->stop = true;
 		break;
 	case WATCH_PID:
-		epoll_ctl(engine->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+		epoll_ctl(engine->alerts_fd, EPOLL_CTL_DEL, fd, NULL);
 		if (targets_process_ended(&engine->target))
 			engine->stop = true;
 		break;
+	case WATCH_ANSWERS: /* the tables of new objects are compiled while the loop sleeps */
+		tracker_take_answers(&engine->tracker);
+		break;
+	case WATCH_ALERTS:
 	case WATCH_DATA:
 		break;
 	}
+}
+
+static void take_alerts(struct engine *engine)
+{
+	struct epoll_event events[16];
+	int nr = epoll_wait(engine->alerts_fd, events, ARRAY_SIZE(events), 0);
+
+	for (int i = 0; i < nr; i++)
+		on_alert(engine, &events[i]);
 }
 
 /* How long nothing has to be done before @until, unless something comes. */
@@ -285,20 +298,27 @@ static uint64_t drain_pause_ns(const struct engine *engine, uint32_t nr_records)
 	return pause_ns < DRAIN_PAUSE_MOST_NS ? pause_ns : DRAIN_PAUSE_MOST_NS;
 }
 
-/* Answers are taken meanwhile: the tables of new objects are compiled in the pause. */
+/*
+ * Sleep until @when_ns, whatever data comes. Alerts are taken meanwhile, also those of a loop that
+ * never sleeps; one may end the run.
+ */
 static void sleep_until(struct engine *engine, uint64_t when_ns)
 {
-	struct pollfd answer = { .fd = lookups_fd(engine->lookups), .events = POLLIN };
+	struct pollfd alerts = { .fd = engine->alerts_fd, .events = POLLIN };
 	uint64_t now;
+	int nr;
 
-	while ((now = clock_monotonic_ns()) < when_ns) {
-		const struct timespec left = { .tv_nsec = (long)(when_ns - now) };
+	do {
+		now = clock_monotonic_ns();
 
-		if (!lookups_nr_open(engine->lookups))
-			nanosleep(&left, NULL);
-		else if (ppoll(&answer, 1, &left, NULL) > 0)
-			tracker_take_answers(&engine->tracker);
-	}
+		const struct timespec left = {
+			.tv_nsec = (long)(when_ns > now ? when_ns - now : 0),
+		};
+
+		nr = ppoll(&alerts, 1, &left, NULL);
+		if (nr > 0)
+			take_alerts(engine);
+	} while (nr && now < when_ns && !engine->stop);
 }
 
 /* When what was drained makes it worth to look again, and whether more is likely to come first. */
@@ -309,23 +329,17 @@ struct next_drain {
 
 /*
  * Wait for records until @until, at most. Handle them at once, unless that was done a moment ago;
- * for records in quick succession, one sleep serves them all.
+ * for records in quick succession, one sleep serves them all, and epoll is not asked.
  */
 static void await(struct engine *engine, const struct next_drain *next, uint64_t until)
 {
 	uint64_t pause_until = next->time_ns < until ? next->time_ns : until;
-	struct epoll_event events[16];
+	struct epoll_event event;
 
-	if (next->is_busy)
-		sleep_until(engine, pause_until);
-
-	int nr = epoll_wait(engine->epoll_fd, events, ARRAY_SIZE(events),
-			    next->time_ns ? idle_ms(engine, until) : 0);
-
+	if (!next->is_busy)
+		epoll_wait(engine->epoll_fd, &event, 1, next->time_ns ? idle_ms(engine, until) : 0);
 	sleep_until(engine, pause_until);
 	kernel_side_woken(&engine->kernel);
-	for (int i = 0; i < nr; i++)
-		on_event(engine, &events[i]);
 }
 
 /* When a round of the loop began, by the clock and by what this thread had of a CPU. */
@@ -568,7 +582,7 @@ int engine_run(const struct engine_options *options, struct profile *ret, struct
 	fill_in_sizes(&engine->given);
 	engine->options = &engine->given;
 	engine->began_ns = options->started_ns ? options->started_ns : clock_monotonic_ns();
-	engine->signal_fd = engine->epoll_fd = engine->target.cgroup_fd = -1;
+	engine->signal_fd = engine->epoll_fd = engine->alerts_fd = engine->target.cgroup_fd = -1;
 	engine->command = (struct command){ .go_fd = -1, .fail_fd = -1, .pid_fd = -1 };
 	code = run(engine, ret, err);
 	engine_close(engine);

@@ -71,7 +71,8 @@ static int watch(struct engine *engine, int fd, enum watch what, struct fpl_err 
 	struct epoll_event event = { .events = EPOLLIN, .data.u64 = (uint64_t)what << 32 };
 
 	event.data.u64 |= (uint32_t)fd;
-	if (fd >= 0 && epoll_ctl(engine->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0)
+	if (fd >= 0 && epoll_ctl(what < WATCH_ALERTS ? engine->alerts_fd : engine->epoll_fd,
+				 EPOLL_CTL_ADD, fd, &event) < 0)
 		return fpl_fail(err, -errno, "epoll: %s", strerror(errno));
 	return 0;
 }
@@ -88,9 +89,13 @@ static int block_signals(struct engine *engine, struct fpl_err *err)
 	sigdelset(&set, SIGCHLD);
 	engine->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	engine->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (engine->signal_fd < 0 || engine->epoll_fd < 0)
+	engine->alerts_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (engine->signal_fd < 0 || engine->epoll_fd < 0 || engine->alerts_fd < 0)
 		return fpl_fail(err, -errno, "signalfd, epoll: %s", strerror(errno));
-	return watch(engine, engine->signal_fd, WATCH_SIGNAL, err);
+
+	int code = watch(engine, engine->alerts_fd, WATCH_ALERTS, err);
+
+	return code ? code : watch(engine, engine->signal_fd, WATCH_SIGNAL, err);
 }
 
 /* So that the run ends when the last target has gone. */
@@ -111,7 +116,7 @@ static int watch_data(struct engine *engine, struct fpl_err *err)
 	if (!code)
 		code = watch(engine, compiler_fd(engine->tables.compiler), WATCH_DATA, err);
 	if (!code)
-		code = watch(engine, lookups_fd(engine->lookups), WATCH_DATA, err);
+		code = watch(engine, lookups_fd(engine->lookups), WATCH_ANSWERS, err);
 	for (size_t i = 0; !code && i < engine->sources[0].cpus.nr; i++)
 		code = watch(engine, sideband_fd(engine->sideband, i), WATCH_DATA, err);
 	if (!code && engine->options->listener)
@@ -607,5 +612,6 @@ void engine_close(struct engine *engine)
 	comm_filter_destroy(engine->comm_filter);
 	cgroup_names_destroy(engine->cgroup_names);
 	cleanup_fd(&engine->signal_fd);
+	cleanup_fd(&engine->alerts_fd);
 	cleanup_fd(&engine->epoll_fd);
 }

@@ -38,7 +38,15 @@
 #define AWAY_MIN_MS 600u
 
 /* Meaning of a descriptor of the loop. */
-enum watch { WATCH_SIGNAL, WATCH_COMMAND, WATCH_PID, WATCH_DATA, WATCH_LISTENER };
+enum watch {
+	WATCH_SIGNAL,
+	WATCH_COMMAND,
+	WATCH_PID,
+	WATCH_LISTENER,
+	WATCH_ANSWERS, /* of lookups */
+	WATCH_ALERTS,  /* engine.alerts_fd: one of the above */
+	WATCH_DATA,
+};
 
 struct engine {
 	struct engine_options given;	      /* with the defaults filled in */
@@ -75,7 +83,9 @@ struct engine {
 	struct regions regions;
 	struct scripts *scripts; /* NULL: script frames are not walked; each window has codes */
 
-	int epoll_fd, signal_fd;
+	int epoll_fd;  /* of all that the loop waits for */
+	int alerts_fd; /* an epoll of its own: of what ends a sleep, too */
+	int signal_fd;
 	struct targets target;
 	struct comm_filter *comm_filter;   /* NULL: every name */
 	struct cgroup_names *cgroup_names; /* NULL: not asked for */
