@@ -702,6 +702,8 @@ WALK_INLINE int walk_step(struct walker *walker)
 			script_chain(walker, walk->script_rule);
 		return stop;
 	}
+	if ((walk->rule.flags & FPL_RULE_SYNTH) && walk->exact && walk_is_born(walker))
+		return FPL_STOP_OUTERMOST;
 	stop = walk_by_rule(walker, ext);
 	/* Code interrupted by a signal follows no call. */
 	if (stop != FPL_STOP_NONE || (walk->rule.flags & FPL_RULE_SIGNAL) ||

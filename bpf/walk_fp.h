@@ -38,6 +38,12 @@ WALK_INLINE int walk_code(struct env *env, struct fpl_walk *walk, __u64 pc, stru
 
 enum { WALK_SAID_BIRTH = 2 };
 
+/* Can the frame, whose pc is exact, be behind a system call that has made its thread or process? */
+WALK_INLINE int walk_may_be_born(const struct fpl_walk *walk)
+{
+	return (walk->known & WALK_BIT(ARCH_RESULT)) && !walk->reg[ARCH_RESULT];
+}
+
 /* Look for the return address in the code around @pc, into walk->leaf_*. Returns 1 if the code
  * shows it, 0 if not, -1 if the code could not be read, WALK_SAID_BIRTH at the birth of a thread or
  * process, which has no caller. */
@@ -55,8 +61,7 @@ WALK_INLINE int walk_look_around(struct env *env, struct fpl_walk *walk, __u64 p
 		walk->leaf_fp_saved = place.fp_saved;
 		return is_said;
 	}
-	if ((walk->known & WALK_BIT(ARCH_RESULT)) && !walk->reg[ARCH_RESULT] &&
-	    leaf_is_birth(&code))
+	if (walk_may_be_born(walk) && leaf_is_birth(&code))
 		return WALK_SAID_BIRTH;
 	is_said = leaf_find(&code, &place);
 	walk->leaf_ra_off = place.ra_off;
@@ -64,6 +69,14 @@ WALK_INLINE int walk_look_around(struct env *env, struct fpl_walk *walk, __u64 p
 	return is_said;
 }
 WALK_ONCE(walk_leaf_said, walk_look_around, -1)
+
+/* Is the frame, whose pc is exact, the birth of a thread or process? A row made from code leads its
+ * parent to the caller there; the child has none. */
+WALK_INLINE int walk_is_born(struct walker *walker)
+{
+	return walk_may_be_born(walker->walk) &&
+	       walk_leaf_said(walker, walker->walk->pc) == WALK_SAID_BIRTH;
+}
 
 /* Code in walk->code that is searched for instructions that move the stack pointer. */
 struct walk_scan {

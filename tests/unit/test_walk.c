@@ -53,6 +53,30 @@ static void walk_believes_synthesised_rows_that_find_a_call(void **state)
 	assert_true(s->walk.pc == 0x700000000000ull && s->walk.origin == FPL_ORIGIN_SYNTH);
 }
 
+/* The row made from code behind the system call leads the parent to its caller. */
+static void walk_ends_where_a_thread_is_born_though_a_synthesised_row_is_there(void **state)
+{
+	static const uint8_t birth[] = { 0x0f, 0x05, 0x48, 0x85, 0xc0, 0x7c,
+					 0x18, 0x74, 0x01, 0xc3, 0x31, 0xed };
+	struct scene *s = *state;
+
+	memcpy(s->code + 0x1806, birth, sizeof(birth));
+	s->words[0] = PC(0x2010);
+	s->words[2] = PC(0x4010);
+	s->code[0x200b] = 0xe8;
+	s->walk.reg[ARCH_RESULT] = 4711;
+	check_walk(s, PC(0x1808), FPL_STOP_OUTERMOST,
+		   (__u64[]){ FRAME(0x1808) | EXACT, FRAME(0x2010) | BY_SYNTH, FRAME(0x4010), 0 });
+	s->walk.reg[7] = AT(0);
+	s->walk.known = ARCH_ALL_REGS;
+	s->walk.reg[ARCH_RESULT] = 0;
+	check_walk(s, PC(0x1808), FPL_STOP_OUTERMOST, (__u64[]){ FRAME(0x1808) | EXACT, 0 });
+	/* who knows which of them it is */
+	s->walk.known = ARCH_ALL_REGS & ~(1u << ARCH_RESULT);
+	check_walk(s, PC(0x1808), FPL_STOP_OUTERMOST,
+		   (__u64[]){ FRAME(0x1808) | EXACT, FRAME(0x2010) | BY_SYNTH, FRAME(0x4010), 0 });
+}
+
 static void walk_finds_popped_return_address_in_the_red_zone(void **state)
 {
 	struct scene *s = *state;
@@ -601,6 +625,7 @@ int main(void)
 		TEST(walk_finds_popped_return_address_in_the_red_zone),
 		TEST(walk_believes_the_signal_restorer),
 		TEST(walk_believes_a_synthesised_signal_frame),
+		TEST(walk_ends_where_a_thread_is_born_though_a_synthesised_row_is_there),
 		TEST(walk_looks_a_return_address_up_in_the_call_before_it),
 		TEST(walk_looks_an_interrupted_pc_up_as_it_is),
 		TEST(walk_leaves_an_alternate_stack_downwards),
