@@ -11,7 +11,7 @@
  * either: after that one per second.
  */
 #define RETRIES_PER_VERSION 64u
-#define RETRIES_AT_FIRST    2048u
+#define RETRIES_AT_FIRST    16384u
 #define RETRY_FIRST_NS	    3000000000ull /* longer than an opener is waited for */
 #define RETRY_NS	    1000000000ull
 
