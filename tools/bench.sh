@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# usage: bench.sh [programs|unwinders|releases|large-frames|offcpu|heap|engines|same-bytes|agent [OPTION...]]
+# usage: bench.sh [programs|unwinders|releases|large-frames|offcpu|heap|sources|engines|same-bytes|agent [OPTION...]]
 # Install the benchmarks' programs and run every benchmark, as root on a quiet machine: compiling
 # tables, walking, walking twice, naming, whole machines. Minutes. `programs`: how complete the
 # stacks of some 90 real programs are, beside perf's, 45 minutes at most; it writes the tables of
@@ -12,9 +12,18 @@
 # pictures in Chromium and in Firefox, by keys alone, and what axe-core says, 2 minutes; it installs
 # firefox-esr and has npm fetch axe-core; OPTION as in tests/bench/engines/run.py. `same-bytes`: the package, built twice in
 # different surroundings, is the same bytes, 4 minutes: before a landing that touches how it is built. `agent`: CPU time and memory of
-# an agent, idle and busy, and a day in its store, 13 minutes; OPTION as in tests/bench/agent/run.py.
+# an agent, idle and busy, and a day in its store, 13 minutes; OPTION as in tests/bench/agent/run.py. `sources`: how complete the
+# stacks of each kind of event are, 2 minutes; OPTION as in tests/bench/sources/run.py.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+
+case "${1-}" in
+"" | programs | unwinders | releases | large-frames | offcpu | heap | sources | engines | same-bytes | agent) ;;
+*)
+	sed -n '3p' tools/bench.sh | cut -c3- >&2
+	exit 1
+	;;
+esac
 
 case "${1-}" in
 programs | unwinders | releases)
@@ -59,23 +68,22 @@ fi
 ./tools/setup.sh bench
 cmake --preset release -DBUILD_TESTING=ON
 cmake --build --preset release
-if [ "${1-}" = large-frames ]; then
+case "${1-}" in
+large-frames)
 	shift
 	exec python3 tests/bench/large_frames/run.py build/release/fpless "$@"
-fi
-if [ "${1-}" = offcpu ]; then
+	;;
+sources)
 	shift
-	exec python3 tests/bench/offcpu/run.py build/release "$@"
-fi
-if [ "${1-}" = heap ]; then
+	exec python3 tests/bench/sources/run.py build/release/fpless "$@"
+	;;
+offcpu | heap | agent)
+	[ "$1" != agent ] || cmake --build --preset release --target bench_store
+	script=tests/bench/$1/run.py
 	shift
-	exec python3 tests/bench/heap/run.py build/release "$@"
-fi
-if [ "${1-}" = agent ]; then
-	shift
-	cmake --build --preset release --target bench_store
-	exec python3 tests/bench/agent/run.py build/release "$@"
-fi
+	exec python3 "$script" build/release "$@"
+	;;
+esac
 cmake --build --preset release --target bench_walker bench_windows bench_events
 
 run() {
