@@ -142,6 +142,22 @@ class Probes(RootCase):
             self.assertEqual(self.samples(found, "twin"), NR)
             self.assertEqual(self.samples(found), NR)
 
+    def test_a_program_may_write_over_what_is_probed(self):
+        program = fixture("rewrites")
+        run = self.probe(f"uprobe:{program}:taken", program=(program, str(NR)))
+        self.assertEqual(int(run.stdout), 2 * NR)
+        self.assertEqual(self.samples(run, "calls"), NR)
+
+    def test_another_file_takes_the_place_of_one_that_is_probed(self):
+        """The probe belongs to the file that was found, whatever stands at its path later."""
+        path, next_one = self.path("program"), self.path("next")
+        for copy in (path, next_one):
+            shutil.copy2(fixture("rewrites"), copy)
+        script = f"{path} {NR}; mv {next_one} {path}; {path} {NR}"
+        run = self.probe(f"uprobe:{path}:taken", program=("sh", "-c", script))
+        self.assertEqual(run.stdout.split(), [b"%d" % (2 * NR)] * 2)
+        self.assertEqual(self.samples(run, "calls"), NR)
+
     def test_one_in_so_many(self):
         run = self.probe(f"uprobe:{PROBED}:take", "-c", "10")
         self.assertLess(abs(NR // 10 - self.samples(run)), os.cpu_count() + 1)

@@ -3,7 +3,10 @@
 """Tracepoints as sources: as many samples as the program made system calls, of the fields that were asked for; weights are
 sums of a field."""
 
+import json
 import os
+import re
+import subprocess
 import sys
 
 from root_case import RootCase, main
@@ -33,6 +36,8 @@ writes()
 # A burst of events of a process that is milliseconds old needs room for as many snapshots.
 ROOM = ("--ring-memory", "256M")
 OPENAT = "syscalls:sys_enter_openat"
+# a line of a format: the event, and the last name of what is declared
+FIELD = re.compile(r"([^:]*)/format:\s*field:[^;]*?(\w+)\s*(?:\[[^\]]*\])?;")
 
 
 def mounts():
@@ -121,6 +126,21 @@ class Tracepoints(RootCase):
                               (("compare", (), b"complete"), ("top", ("--plain", "--since-start"), b"open"),
                                ("profile", ("--stream",), b"open"), ("record", ("-o", out), b"")),
                               (("report", (out,)), ("diff", (out, out)), ("script", (out,))))
+
+    def test_the_fields_of_all_events_are_those_of_the_kernel(self):
+        folder = self.path("tracefs")
+        os.mkdir(folder)
+        lines = subprocess.run(["unshare", "-m", "sh", "-c", 'mount -t tracefs none "$0" && cd "$0/events" && grep -H field: */*/format', folder],
+                               check=True, capture_output=True, text=True).stdout.splitlines()
+        wanted = {}
+        for line in lines:
+            event, name = FIELD.match(line).groups()
+            fields = wanted.setdefault(event.replace("/", ":"), [])
+            if not name.startswith("common_"):
+                fields.append(name)
+        said = {event["name"]: [field["name"] for field in event["fields"]]
+                for event in json.loads(self.fpless("events", "--json", "--fields").stdout) if event["kind"] == "tracepoint"}
+        self.assertEqual(said, wanted)
 
     def test_what_cannot_be_sampled_is_refused_by_name(self):
         for args, says in ((("-e", "sched:no_such_event"), "-e sched:no_such_event: no such tracepoint"),
