@@ -183,6 +183,12 @@ static void put_insn(struct writer *writer, size_t row, int width)
 	putc('\n', writer->to);
 }
 
+static void put_columns(const struct writer *writer)
+{
+	fprintf(writer->to, "\n   SHARE  %7s  CODE\n",
+		writer->options->measure->weight ? "WEIGHT" : "SAMPLES");
+}
+
 static void put_code(struct writer *writer)
 {
 	const struct annotation *of = writer->of;
@@ -192,14 +198,23 @@ static void put_code(struct writer *writer)
 	for (size_t i = 0; i < of->nr_insns; i++)
 		to[i] = of->insns[i].to;
 	jump_lanes_make(to, of->nr_insns, &writer->lanes);
-	fprintf(writer->to, "\n   SHARE  %7s  CODE\n",
-		writer->options->measure->weight ? "WEIGHT" : "SAMPLES");
+	put_columns(writer);
 	for (size_t i = 0, end = 0; i < of->nr_insns; i++) {
 		if (of->nr_lines && i == end)
 			end = put_place(writer, i);
 		put_insn(writer, i, width);
 	}
 	jump_lanes_fini(&writer->lanes);
+}
+
+/* The lines of a function without instructions, a script's. */
+static void put_lines(struct writer *writer)
+{
+	put_columns(writer);
+	for (size_t i = 0; i < writer->of->nr_lines; i++) {
+		put_samples(writer, writer->of->lines[i].samples);
+		put_line(writer, &writer->of->lines[i]);
+	}
 }
 
 void annotation_text_write(FILE *to, const struct annotation *annotation,
@@ -211,4 +226,6 @@ void annotation_text_write(FILE *to, const struct annotation *annotation,
 	put_hottest(&writer);
 	if (annotation->nr_insns)
 		put_code(&writer);
+	else if (annotation->nr_lines)
+		put_lines(&writer);
 }

@@ -433,3 +433,54 @@ enum annotation_lack annotator_make(struct annotator *annotator, const struct re
 				    .of = code->samples };
 	return make(&making);
 }
+
+/* A longer function has its lines with samples alone. */
+#define LISTED_LINES_MAX 400u
+
+/* Lines @first to the one of @end - 1, each with its samples, those without included. */
+static void fill_lines(struct annotation *out, const struct script_line *begin,
+		       const struct script_line *end, uint32_t first)
+{
+	const char *file = out->object;
+
+	if (!first || first > begin->number)
+		first = begin->number;
+	if (end[-1].number - first >= LISTED_LINES_MAX) {
+		out->lines = must_calloc((size_t)(end - begin), sizeof(*out->lines));
+		for (; begin < end; begin++)
+			out->lines[out->nr_lines++] = (struct annotation_line){
+				.file = file, .number = begin->number, .samples = begin->samples
+			};
+		return;
+	}
+	out->lines = must_calloc(end[-1].number - first + 1, sizeof(*out->lines));
+	for (uint32_t number = first; begin < end; number++) {
+		struct annotation_line *line = &out->lines[out->nr_lines++];
+
+		*line = (struct annotation_line){ .file = file, .number = number };
+		if (number == begin->number)
+			line->samples = begin++->samples;
+	}
+}
+
+void annotator_make_script(struct annotator *annotator, const struct recording *recording,
+			   const struct script_lines *lines, const struct script_function *function,
+			   uint64_t of, struct annotation *ret)
+{
+	const struct recording_function *at = &recording->functions[function->function];
+	const struct script_line *begin = &lines->lines[function->first_line];
+	const struct script_line *end = begin + function->nr_lines;
+	struct making making = { .annotator = annotator, .out = ret };
+
+	*ret = (struct annotation){ .function = recording_string(recording, at->name),
+				    .object = recording_string(recording, at->file),
+				    .build_id = "",
+				    .samples = function->samples,
+				    .of = of };
+	/* no line is known of some */
+	if (!begin->number)
+		begin++;
+	if (begin < end)
+		fill_lines(ret, begin, end, at->start_line);
+	read_sources(&making);
+}

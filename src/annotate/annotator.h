@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "annotate/hot_code.h"
+#include "annotate/script_lines.h"
 #include "base/err.h"
 #include "view/annotation.h"
 
@@ -47,6 +48,14 @@ enum annotation_lack {
 enum annotation_lack annotator_make(struct annotator *annotator, const struct recording *recording,
 				    const struct hot_code *code,
 				    const struct hot_function *function, struct annotation *ret);
+/*
+ * Annotate @function of @lines, which were found in @recording; @of: samples of the recording. It
+ * has lines and no instructions: from the function's first line to the last with samples, where
+ * these are not too many. All three outlive the annotator. A lack of memory ends the process.
+ */
+void annotator_make_script(struct annotator *annotator, const struct recording *recording,
+			   const struct script_lines *lines, const struct script_function *function,
+			   uint64_t of, struct annotation *ret);
 /* Add the line @note, which is copied. */
 void annotation_add_note(struct annotation *annotation, const char *note);
 void annotation_fini(struct annotation *annotation);

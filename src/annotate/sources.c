@@ -67,8 +67,8 @@ static bool is_source(const char *path)
 {
 	static const char endings[] =
 		" adb ads asm c c++ cc cl cpp cu cxx d def f f03 f90 for go h h++ hh hpp hs hxx "
-		"i ii inc inl ipp java jl kt l lex m ml mli mm nim p pas pyx re rl rs s S scala swift "
-		"tcc tpp v vala y yy zig ";
+		"i ii inc inl ipp java jl js kt l lex lua m ml mli mm nim p pas php pl pm py pyx rb re "
+		"rl rs s S scala swift tcc tpp ts v vala y yy zig ";
 	const char *name = text_path_name(path), *dot = strrchr(name, '.');
 	char ending[16];
 	int size;
@@ -141,7 +141,7 @@ static int open_source(const struct sources *sources, const struct sources_objec
 		fd = open_local(sources, object, path, ret_why);
 	else if (fd < 0)
 		*ret_why = "its path is not whole: --source DIR says where it begins";
-	if (fd < 0 && sources->options.fetcher && path[0] == '/')
+	if (fd < 0 && sources->options.fetcher && object->build_id_size && path[0] == '/')
 		fd = debuginfod_source(sources->options.fetcher, object->build_id,
 				       object->build_id_size, path);
 	return fd;

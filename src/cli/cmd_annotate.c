@@ -26,6 +26,13 @@
 /* Functions of one name that are shown, and names that are offered for one that is unknown. */
 enum { SHOWN_MAX = 16, OFFERED_MAX = 5 };
 
+/* The functions that the asked name fits best. */
+struct chosen {
+	const void *list[SHOWN_MAX];
+	size_t nr, nr_more;
+	enum hot_match best;
+};
+
 /* A run of the verb. */
 struct annotate {
 	const struct annotate_options *options;
@@ -33,15 +40,17 @@ struct annotate {
 	struct filter *filter; /* owned */
 	struct recording recording;
 	struct hot_code code;
-	struct annotator *annotator; /* owned */
-	const struct hot_function *chosen[SHOWN_MAX];
-	size_t nr_chosen, nr_more;
+	struct script_lines scripts;
+	struct annotator *annotator;  /* owned */
+	struct chosen code_chosen;    /* struct hot_function */
+	struct chosen scripts_chosen; /* struct script_function; where no other has the name */
 };
 
 static void annotate_fini(struct annotate *annotate)
 {
 	annotator_close(annotate->annotator);
 	hot_code_fini(&annotate->code);
+	script_lines_fini(&annotate->scripts);
 	recording_fini(&annotate->recording);
 	if (annotate->filter)
 		filter_destroy(annotate->filter);
@@ -70,25 +79,38 @@ static bool is_in_object(const struct annotate *annotate, const struct hot_funct
 	return !wanted || !strcmp(path, wanted) || !strcmp(text_path_name(path), wanted);
 }
 
-/* Those that the name fits best. */
+static void consider(struct chosen *chosen, enum hot_match match, const void *function)
+{
+	if (match == HOT_MATCH_NONE || match < chosen->best)
+		return;
+	if (match > chosen->best)
+		*chosen = (struct chosen){ .best = match };
+	if (chosen->nr < SHOWN_MAX)
+		chosen->list[chosen->nr++] = function;
+	else
+		chosen->nr_more++;
+}
+
 static void choose(struct annotate *annotate)
 {
-	const struct hot_code *code = &annotate->code;
-	enum hot_match best = HOT_MATCH_PLAIN;
+	const struct recording *recording = &annotate->recording;
+	const char *name = annotate->options->function;
 
-	for (size_t i = 0; i < code->nr; i++) {
-		const struct hot_function *function = &code->functions[i];
-		enum hot_match match = hot_match(function->name, annotate->options->function);
+	for (size_t i = 0; i < annotate->code.nr; i++) {
+		const struct hot_function *function = &annotate->code.functions[i];
 
-		if (match < best || !is_in_object(annotate, function))
-			continue;
-		if (match > best)
-			annotate->nr_chosen = annotate->nr_more = 0;
-		best = match;
-		if (annotate->nr_chosen < SHOWN_MAX)
-			annotate->chosen[annotate->nr_chosen++] = function;
-		else
-			annotate->nr_more++;
+		if (is_in_object(annotate, function))
+			consider(&annotate->code_chosen, hot_match(function->name, name), function);
+	}
+	if (annotate->code_chosen.nr || annotate->options->object)
+		return;
+	script_lines_find(recording, &annotate->scripts);
+	for (size_t i = 0; i < annotate->scripts.nr; i++) {
+		const struct script_function *function = &annotate->scripts.functions[i];
+		uint32_t text = recording->functions[function->function].name;
+
+		consider(&annotate->scripts_chosen,
+			 script_match(recording_string(recording, text), name), function);
 	}
 }
 
@@ -130,7 +152,8 @@ static bool tell_frame(const struct annotate *annotate)
 		else if (hot_match(recording_string(recording, outer), name) == HOT_MATCH_NONE)
 			fpl_log(FPL_LOG_ERROR, "%s is inlined: fpless annotate '%s' shows it", name,
 				shown);
-		else if (frame->address == RECORDING_NO_ADDRESS)
+		else if (frame->address == RECORDING_NO_ADDRESS &&
+			 frame->origin != FPL_ORIGIN_SCRIPT)
 			fpl_log(FPL_LOG_ERROR,
 				"%s: %s keeps no addresses: a .jsonl or a pprof does", name,
 				annotate->options->file);
@@ -194,38 +217,64 @@ static void add_elsewhere(const struct measure *measure, struct annotation *anno
 	annotation_add_note(annotation, note);
 }
 
+/* Annotate a function of the program. */
+static void make_code(struct annotate *annotate, const struct measure *measure,
+		      const struct hot_function *function, struct annotation *ret)
+{
+	enum annotation_lack lack = annotator_make(annotate->annotator, &annotate->recording,
+						   &annotate->code, function, ret);
+
+	if (ret->elsewhere)
+		add_elsewhere(measure, ret);
+	add_package(annotate, ret, lack);
+}
+
+/* A run's output, and how much of it there is. */
+struct writing {
+	FILE *to;
+	struct json *json; /* NULL: text */
+	struct annotation_text_options text;
+	size_t nr, nr_whole; /* annotations; those with code, or lines of a script */
+};
+
+static void write_one(struct writing *writing, struct annotation *annotation)
+{
+	writing->nr_whole += annotation->nr_insns || annotation->nr_lines;
+	if (writing->json) {
+		annotation_json_write(writing->json, annotation);
+	} else {
+		if (writing->nr)
+			putc('\n', writing->to);
+		annotation_text_write(writing->to, annotation, &writing->text);
+	}
+	writing->nr++;
+	annotation_fini(annotation);
+}
+
 /* Annotate what was chosen. Returns how many of them have code. */
 static size_t write_all(struct annotate *annotate, FILE *to, struct json *json)
 {
+	const struct chosen *code = &annotate->code_chosen, *scripts = &annotate->scripts_chosen;
+	struct annotation annotation;
 	struct measure measure;
-	const struct annotation_text_options text = {
-		.measure = &measure,
-		.ascii = strcmp(nl_langinfo(CODESET), "UTF-8") != 0,
+	struct writing writing = {
+		.to = to,
+		.json = json,
+		.text = { .measure = &measure,
+			  .ascii = strcmp(nl_langinfo(CODESET), "UTF-8") != 0 },
 	};
-	size_t nr = 0;
 
 	measure_init(&annotate->recording, &measure);
-
-	for (size_t i = 0; i < annotate->nr_chosen; i++) {
-		struct annotation annotation;
-		enum annotation_lack lack =
-			annotator_make(annotate->annotator, &annotate->recording, &annotate->code,
-				       annotate->chosen[i], &annotation);
-
-		if (annotation.elsewhere)
-			add_elsewhere(&measure, &annotation);
-		add_package(annotate, &annotation, lack);
-		nr += annotation.nr_insns != 0;
-		if (json) {
-			annotation_json_write(json, &annotation);
-		} else {
-			if (i)
-				putc('\n', to);
-			annotation_text_write(to, &annotation, &text);
-		}
-		annotation_fini(&annotation);
+	for (size_t i = 0; i < code->nr; i++) {
+		make_code(annotate, &measure, code->list[i], &annotation);
+		write_one(&writing, &annotation);
 	}
-	return nr;
+	for (size_t i = 0; i < scripts->nr; i++) {
+		annotator_make_script(annotate->annotator, &annotate->recording, &annotate->scripts,
+				      scripts->list[i], annotate->code.samples, &annotation);
+		write_one(&writing, &annotation);
+	}
+	return writing.nr_whole;
 }
 
 static size_t write_json(struct annotate *annotate)
@@ -268,7 +317,7 @@ static int present(struct annotate *annotate)
 		return CLI_EXIT_NO_SAMPLES;
 	}
 	choose(annotate);
-	if (!annotate->nr_chosen) {
+	if (!annotate->code_chosen.nr && !annotate->scripts_chosen.nr) {
 		tell_unknown(annotate);
 		return CLI_EXIT_NO_SAMPLES;
 	}
@@ -276,9 +325,9 @@ static int present(struct annotate *annotate)
 	status = stdout_status();
 	if (status)
 		return status;
-	if (annotate->nr_more)
+	if (annotate->code_chosen.nr_more + annotate->scripts_chosen.nr_more)
 		fpl_log(FPL_LOG_WARN, "%zu more functions have that name: --object chooses",
-			annotate->nr_more);
+			annotate->code_chosen.nr_more + annotate->scripts_chosen.nr_more);
 	return nr ? CLI_EXIT_OK : CLI_EXIT_CANNOT_RUN;
 }
 

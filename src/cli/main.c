@@ -108,6 +108,7 @@ static const struct {
 } others[] = {
 
 	{ "run", "fpless profile -- COMMAND" },
+	{ "list", "fpless events" },
 	{ "stat", "fpless profile (fpless samples, and does not count events)" },
 
 	{ "convert", "fpless report FILE -o OTHER" },

@@ -344,6 +344,34 @@ class Annotate(Case):
         self.annotate("work", recording, "more", status=1)
         self.annotate("-M", "mips", "work", recording, status=1)
 
+    def test_functions_of_scripts_have_lines(self):
+        """A sample is that of the innermost function of a script, whatever ran below it."""
+        script = os.path.join(self.folder, "app.py")
+        with open(script, "w", encoding="utf-8") as file:
+            file.write("".join(f"line {i} \x1b\n" for i in range(1, 2000)))
+
+        def frame(symbol, line, start):
+            return {"object": "[python]", "build_id": "", "vaddr": None, "symbol": symbol, "offset": None, "file": script,
+                    "line": line, "start_line": start, "origin": "script"}
+
+        native = self.frame(0x10, "work", 0x10)
+        main, recording = frame("main", 20, 19), os.path.join(self.folder, "x.jsonl")
+        write_recording(recording, [
+            (5, [native, frame("App.run", 12, 10), main], []), (2, [frame("App.run", 14, 10), main], []),
+            (1, [native, frame("App.run", 12, 10), main], [{"object": "kernel", "build_id": "", "vaddr": "0x1", "symbol": "do_it", "offset": 0}]),
+            (3, [frame("run", 30, 30)], []), (4, [frame("long", 100, 100)], []), (4, [frame("long", 1900, 100)], [])])
+        found, = json.loads(self.annotate("App.run", "--json", recording).stdout)["functions"]
+        self.assertEqual((found["function"], found["object"], found["samples"]), ("App.run", script, 8))
+        self.assertEqual([(line["line"], line["samples"], line["source"]) for line in found["lines"]],
+                         [(10, 0, "line 10 ?"), (11, 0, "line 11 ?"), (12, 6, "line 12 ?"), (13, 0, "line 13 ?"), (14, 2, "line 14 ?")])
+        text = self.annotate("App.run", recording).stdout
+        self.assertRegex(text, r"(?s)8 of 19 samples \(42\.1%\).*Hottest lines\n +75\.0% +6  app\.py:12  line 12 \?\n +25\.0%"
+                               r".*CODE\n +app\.py:10 .*\n.*\n +75\.0% +6  app\.py:12")
+        # the whole name is meant first; a long function has its lines with samples alone
+        self.assertRegex(self.annotate("run", recording).stdout, "^run in ")
+        self.assertEqual(len(json.loads(self.annotate("long", "--json", recording).stdout)["functions"][0]["lines"]), 2)
+        self.assertIn("main has no samples of its own", self.annotate("main", recording, status=3).stderr)
+
     def test_sources_are_looked_for_below_a_folder(self):
         os.makedirs(os.path.join(self.folder, "sources", "src"))
         with open(os.path.join(self.folder, "sources", "src", "prog.c"), "w", encoding="utf-8") as file:

@@ -23,6 +23,7 @@ fi
 refused "no verb 'frobnicate': see fpless --help" frobnicate
 refused "no verb 'profil': did you mean profile. see fpless --help" profil
 refused "no FUNCTION: fpless report lists the hottest" annotate
+refused "no verb 'list': fpless events" list
 refused "no verb 'flamegraph': fpless profile -o FILE.svg" flamegraph
 refused "no verb 'dif': did you mean diff. see fpless --help" dif
 refused "no verb 'tabels': see fpless --help" tabels
