@@ -61,7 +61,7 @@ allow src/compare "compare/|naming/|format/|view/|recording/|profile/|$answers|b
 allow src/report  'report/|compare/|naming/|format/|view/|recording/|profile/|base/|bpf/shared(_script)?\.h'
 allow src/top     'top/|naming/|view/|recording/|profile/|base/|bpf/shared\.h'
 allow src/cli     'cli/|store/|core/|annotate/|top/|judge/|verify/|report/|compare/|naming/|diff/|format/|picture/|view/|recording/|doctor/|profile/|source/|parse/|proc/|unwind/|obj/|base/|bpf/shared\.h'
-allow src/serve   'serve/|proc/rights\.h|base/'
+allow src/serve   'serve/|proc/leave_root\.h|base/'
 allow src/manual  'manual/|cli/|format/|profile/|source/|base/'
 
 # Includes do not show every way up: a callback lets a folder call into one that lies above it. Structs of function
