@@ -124,7 +124,7 @@ static bool is_header_text(const char *text)
 
 static void check(struct push *push, struct argp_state *state)
 {
-	static const char *const targets[] = { "pyroscope" };
+	static const char *const targets[] = { "pyroscope", "parca" };
 	size_t i = 0;
 
 	if (!push->url)
@@ -133,7 +133,7 @@ static void check(struct push *push, struct argp_state *state)
 	while (i < ARRAY_SIZE(targets) && strcmp(targets[i], push->target) != 0)
 		i++;
 	if (i == ARRAY_SIZE(targets))
-		refuse(state, "'%s': expected pyroscope", push->target);
+		refuse(state, "'%s': expected pyroscope or parca", push->target);
 	if (!push->store)
 		push->store = store_usual_path();
 	if (!push->state)
@@ -255,7 +255,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 const struct argp push_argp = {
 	.options = options_list,
 	.parser = parse_option,
-	.args_doc = "pyroscope URL",
+	.args_doc = "pyroscope|parca URL",
 	.doc = "Send the windows of the store of fpless agent to a server that keeps those of many machines: one profile for each unit or container, source of samples and window, with names. It follows the store until Ctrl-C. What a server does not take is sent again later: the store is the queue.\v"
 	       "Exit status: 0 ok, 1 usage, 2 cannot run here, or fpless-agent is not installed, 6 with --once: not all was taken.",
 };

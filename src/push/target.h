@@ -37,4 +37,4 @@ struct target {
 /* NULL: no target has this name. */
 const struct target *target_find(const char *name);
 
-extern const struct target target_pyroscope;
+extern const struct target target_pyroscope, target_parca;

@@ -18,7 +18,7 @@ FPLESS = os.path.realpath(sys.argv[1])
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "support"))
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "browser"))
 
-from fake_backend import Pyroscope  # noqa: E402
+from fake_backend import Parca, Pyroscope  # noqa: E402
 from recordings import Recording  # noqa: E402
 from waiting import wait_for  # noqa: E402
 
@@ -43,7 +43,10 @@ def make_store(store, nr, first_s, every_s=10):
     subprocess.run([FPLESS, "query", "import", "--store", store, *files], check=True)
 
 
-class Push(unittest.TestCase):
+class PushCase(unittest.TestCase):
+    backends = {"pyroscope": Pyroscope, "parca": Parca}
+    target = "pyroscope"
+
     def setUp(self):
         self.folder = tempfile.mkdtemp()
         self.addCleanup(shutil.rmtree, self.folder)
@@ -57,9 +60,8 @@ class Push(unittest.TestCase):
         os.mkdir(bin_folder, 0o755)
         self.program = shutil.copy(FPLESS, bin_folder)
         shutil.copy(os.path.join(os.path.dirname(FPLESS), "fpless-push"), bin_folder)
-        self.backend = Pyroscope(FPLESS).start()
-        self.addCleanup(lambda: self.backend.stop())
-        self.target = "pyroscope"
+        self.backend = self.backends[self.target](FPLESS).start()
+        self.addCleanup(self.backend.stop)
 
     def command(self, *args, url=None):
         return [self.program, "push", self.target, url or self.backend.url, "--store", self.store, "--state", self.state, *args]
@@ -90,6 +92,8 @@ class Push(unittest.TestCase):
         self.assertEqual(by_name, {name: {stack: count * windows for stack, count in stacks.items()}
                                    for name, stacks in names.items()})
 
+
+class Push(PushCase):
     def test_what_is_sent_is_what_the_store_has(self):
         make_store(self.store, 3, int(time.time()) - 600)
         prom = os.path.join(self.metrics, "x.prom")
@@ -281,6 +285,72 @@ class Push(unittest.TestCase):
         done = subprocess.run([alone, "push", "pyroscope", "http://127.0.0.1"], stderr=subprocess.PIPE, text=True, check=False)
         self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1))
         self.assertIn("in the package fpless-agent", done.stderr)
+
+
+class PushToParca(PushCase):
+    """Parca adds up what it is sent twice."""
+    target = "parca"
+
+    def test_what_is_sent_is_what_the_store_has(self):
+        make_store(self.store, 3, int(time.time()) - 600)
+        self.push()
+        self.check_all(3)
+        self.assertEqual({profile.labels["__name__"] for profile in self.backend.taken}, {"fpless_cpu"})
+
+    def counted(self, path):
+        """{outcome: samples} of its metrics."""
+        with open(path, encoding="ascii") as file:
+            return {name: int(nr) for name, nr in re.findall(r'push_samples_total{.*outcome="(.*)"} (\d+)', file.read())}
+
+    def test_nothing_is_ever_sent_twice(self):
+        make_store(self.store, 20, int(time.time()) - 900)
+        prom = os.path.join(self.metrics, "x.prom")
+        backend, failed, lost = self.backend, [], []
+
+        def fail(handler, body):
+            failed.append(len(body))
+            handler.reply(500, "text/plain", b"oh")
+
+        def lose(handler, body):
+            lost.append(len(body))
+            backend.take_and_hang_up(handler, body)
+
+        for _ in range(20):
+            backend.answers += [lose, None, (429, "text/plain", b"slow down"), fail]
+        self.push("--metrics", prom, status=6)
+        counted = self.counted(prom)
+        self.assertEqual(counted["sent"] + counted["uncertain"], 20 * SAMPLES)
+        self.assertGreaterEqual((len(lost), len(failed)), (20, 20))
+        self.assertEqual(len(backend.taken), 60 - len(failed))
+        self.assertEqual(len({(profile.labels["service_name"], profile.time) for profile in backend.taken}), len(backend.taken))
+        self.assertIn("0 windows", self.push())
+
+    def test_a_server_that_is_away_gets_all_later(self):
+        make_store(self.store, 5, int(time.time()) - 900)
+        self.backend.stop()
+        self.assertIn("given up", self.push(status=6))
+        self.backend.start()
+        self.push()
+        self.check_all(5)
+
+    def test_kills_double_nothing(self):
+        make_store(self.store, 20, int(time.time()) - 900)
+        for i in range(8):
+            process = self.start()
+            wait_for("requests", lambda: len(self.backend.requests) >= 5 * (i + 1))  # pylint: disable=cell-var-from-loop
+            process.kill()
+            process.wait(TIMEOUT_S)
+        self.push()
+        sent = {(profile.labels["service_name"], profile.time) for profile in self.backend.taken}
+        self.assertEqual(len(sent), len(self.backend.taken))
+        # at most the one under way was lost
+        self.assertGreaterEqual(len(sent), 60 - 8)
+
+    def test_its_page_is_not_taken_for_an_answer(self):
+        make_store(self.store, 1, int(time.time()) - 600)
+        self.assertIn("the answer is not that of parca: status 200, 'text/html", self.push(url=self.backend.url + "/ui", status=6))
+        self.push()
+        self.check_all(1)
 
 
 if __name__ == "__main__":

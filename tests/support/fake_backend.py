@@ -118,6 +118,24 @@ class Pyroscope(FakeBackend):
         return 200, "application/json", b"{}"
 
 
+class Parca(FakeBackend):
+    """WriteRaw; everything that it is sent counts, and every other path has a page."""
+
+    def __init__(self, fpless):
+        super().__init__()
+        self.fpless = fpless
+
+    def judge(self, path, headers, body):
+        if path != "/api/profiles/writeraw":
+            return 200, "text/html; charset=utf-8", b"<html></html>"
+        for series in json.loads(body)["series"]:
+            labels = {label["name"]: label["value"] for label in series["labels"]["labels"]}
+            for sample in series["samples"]:
+                with self.lock:
+                    self.taken.append(Profile(self.fpless, labels, base64.b64decode(sample["rawProfile"], validate=True)))
+        return 200, "application/json", b"{}"
+
+
 def varint(data, at):
     value = shift = 0
     while True:
