@@ -97,7 +97,7 @@ class Build(unittest.TestCase):
         files = contents(self.agent)
         self.assertEqual(files, contents(self.packed_agent))
         for path, mode in (("/lib/systemd/system/fpless-agent.service", "-rw-r--r--"), ("/etc/fpless/agent.conf", "-rw-r--r--"),
-                           ("/lib/systemd/system/fpless-serve.service", "-rw-r--r--"),
+                           ("/lib/systemd/system/fpless-serve.service", "-rw-r--r--"), ("/lib/systemd/system/fpless-push@.service", "-rw-r--r--"),
                            ("/usr/lib/fpless/fpless-push", "-rwxr-xr-x"), ("/usr/lib/fpless/fpless-serve", "-rwxr-xr-x")):
             self.assertEqual(files[path], (mode, "root/root"))
             self.assertNotIn(path, contents(self.deb), "a plain fpless has no service")
