@@ -107,6 +107,8 @@ static bool is_label(const char *arg)
 	if (!equals || equals == arg || isdigit((unsigned char)*arg) || !equals[1] ||
 	    strlen(arg) > LABEL_BYTES || !strncmp(arg, "__", 2))
 		return false;
+	if (strchr(equals, ','))
+		return false;
 	for (const char *at = arg; at < equals; at++)
 		if (!isalnum((unsigned char)*at) && *at != '_')
 			return false;
@@ -124,7 +126,7 @@ static bool is_header_text(const char *text)
 
 static void check(struct push *push, struct argp_state *state)
 {
-	static const char *const targets[] = { "pyroscope", "parca" };
+	static const char *const targets[] = { "pyroscope", "otlp", "parca" };
 	size_t i = 0;
 
 	if (!push->url)
@@ -133,7 +135,7 @@ static void check(struct push *push, struct argp_state *state)
 	while (i < ARRAY_SIZE(targets) && strcmp(targets[i], push->target) != 0)
 		i++;
 	if (i == ARRAY_SIZE(targets))
-		refuse(state, "'%s': expected pyroscope or parca", push->target);
+		refuse(state, "'%s': expected pyroscope, otlp or parca", push->target);
 	if (!push->store)
 		push->store = store_usual_path();
 	if (!push->state)
@@ -157,7 +159,7 @@ static void take_label(struct push *push, const char *arg, struct argp_state *st
 {
 	if (!is_label(arg))
 		refuse(state,
-		       "--label %s: expected NAME=VALUE, a name of letters, digits and _, with at most %d bytes",
+		       "--label %s: expected NAME=VALUE, a name of letters, digits and _, no commas, at most %d bytes",
 		       arg, LABEL_BYTES);
 	if (push->labels.nr == LABELS_MAX)
 		refuse(state, "--label: at most %d", LABELS_MAX);
@@ -255,7 +257,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 const struct argp push_argp = {
 	.options = options_list,
 	.parser = parse_option,
-	.args_doc = "pyroscope|parca URL",
+	.args_doc = "pyroscope|otlp|parca URL",
 	.doc = "Send the windows of the store of fpless agent to a server that keeps those of many machines: one profile for each unit or container, source of samples and window, with names. It follows the store until Ctrl-C. What a server does not take is sent again later: the store is the queue.\v"
 	       "Exit status: 0 ok, 1 usage, 2 cannot run here, or fpless-agent is not installed, 6 with --once: not all was taken.",
 };

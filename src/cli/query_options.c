@@ -35,7 +35,7 @@ static const struct argp_option options_list[] = {
 	  0 },
 	{ "json", KEY_JSON, NULL, 0, "JSON on stdout, of list, top, find, analyze and diff", 0 },
 	{ "label", KEY_LABEL, "NAME=VALUE", 0,
-	  "With import: a label of the machine or run, kept with its windows (may be repeated)",
+	  "With import: a label of the machine or run, kept with its windows; with profiles otlp: an attribute of the resource (may be repeated)",
 	  0 },
 	{ NULL, 'h', NULL, OPTION_HIDDEN, NULL, -1 },
 	{ 0 },
@@ -51,7 +51,7 @@ static const struct {
 	{ "top", QUERY_TOP, false, 0, 0 },
 	{ "find", QUERY_FIND, false, 1, 1 },
 	{ "analyze", QUERY_ANALYZE, false, 0, 1 },
-	{ "profiles", QUERY_PROFILES, false, 0, 0 },
+	{ "profiles", QUERY_PROFILES, false, 0, 1 },
 	{ "diff", QUERY_DIFF, true, 0, 0 },
 	{ "export", QUERY_EXPORT, true, 0, 0 },
 	{ "flame", QUERY_FLAME, true, 0, 0 },
@@ -72,6 +72,12 @@ bool query_label_add(const char *arg, char **labels)
 	*labels = before ? must_asprintf("%s,%s", before, arg) : must_strdup(arg);
 	free(before);
 	return true;
+}
+
+static bool is_otlp(const struct query_options *options)
+{
+	return options->what == QUERY_PROFILES && options->nr_words &&
+	       !strcmp(options->words[0], "otlp");
 }
 
 /* The word that says what is asked. */
@@ -107,8 +113,11 @@ static void check_words(struct query_options *options, struct argp_state *state)
 		refuse(state, "--json: of list, top, find, analyze and diff");
 	if (options->input.before.to_ns && options->what != QUERY_DIFF)
 		refuse(state, "--before: of diff");
-	if (options->labels && options->what != QUERY_IMPORT)
-		refuse(state, "--label: of import");
+	if (options->labels && options->what != QUERY_IMPORT && !is_otlp(options))
+		refuse(state, "--label: of import and profiles otlp");
+	if (options->what == QUERY_PROFILES && options->nr_words && !is_otlp(options) &&
+	    strcmp(options->words[0], "pprof") != 0)
+		refuse(state, "profiles %s: expected pprof or otlp", options->words[0]);
 }
 
 static void check_all(struct query_options *options, struct argp_state *state)
@@ -171,7 +180,7 @@ const struct argp query_argp = {
 	.parser = parse_option,
 	.children = children,
 	.args_doc = "list|top|find|analyze|diff|export|flame|import|check|profiles [WORD...]",
-	.doc = "Ask the store of fpless agent what was hot, when, and what has changed. list: the windows. top: the hottest functions. find TIME: the window of a time. find FUNCTION: when it was hot. analyze [TIME]: the window of a time, its stacks and hottest functions. diff: the changes from one time to another, and whether they exceed noise. export: any format. flame: a page or picture. import FILE...: recordings become windows. check: is the store as it was written? profiles: each window as pprofs, one for each unit and source, as fpless push sends them.\v"
+	.doc = "Ask the store of fpless agent what was hot, when, and what has changed. list: the windows. top: the hottest functions. find TIME: the window of a time. find FUNCTION: when it was hot. analyze [TIME]: the window of a time, its stacks and hottest functions. diff: the changes from one time to another, and whether they exceed noise. export: any format. flame: a page or picture. import FILE...: recordings become windows. check: is the store as it was written? profiles [otlp]: each window as pprofs or OTLP, one for each unit and source, as fpless push sends them.\v"
 	       "A window belongs to a time if it began in it. The store may be written meanwhile.\n\n"
 	       "Exit status: 0 ok, 1 usage, 2 the store could not be read, 3 no samples, 6 an output could not be written.",
 };

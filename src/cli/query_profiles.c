@@ -9,9 +9,11 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/id_table.h"
 #include "base/text.h"
 #include "base/vector.h"
 #include "cli/unit_name.h"
+#include "format/otlp_write.h"
 #include "format/pprof_write.h"
 #include "recording/keys.h"
 #include "recording/merge.h"
@@ -25,6 +27,7 @@ enum {
 	SAMPLES_MAX = 16000,
 	BYTES_MAX = 4 << 20,
 	ANSWER_BYTES = 16 << 20,
+	ATTRIBUTES_MAX = 32,
 	WORD_SIZE = 4 * UNIT_NAME_SIZE, /* every byte may be escaped */
 };
 
@@ -38,6 +41,7 @@ struct group {
 /* A window under way. */
 struct cutting {
 	FILE *to;
+	const char *labels; /* of OTLP, "k=v,k=v"; NULL: pprof */
 	struct recording whole;
 	VECTOR(struct group) groups;
 	VECTOR(uint32_t) of_stack; /* the number of each stack's group */
@@ -171,12 +175,66 @@ static void write_profile(FILE *to, const struct recording *part, const struct g
 	fputc('\n', to);
 }
 
+/* An id that is the same each time this profile is made. */
+static void make_id(const struct recording *part, const struct group *group, const char *labels,
+		    uint8_t ret[static OTLP_ID_BYTES])
+{
+	const char *type = sample_type_weight(part);
+
+	for (uint64_t half = 0; half < 2; half++) {
+		uint64_t hash =
+			id_table_hash(half + 1, &part->start_unix_ns, sizeof(part->start_unix_ns));
+
+		hash = id_table_hash(hash, group->name, strlen(group->name));
+		hash = id_table_hash(hash, &group->state, sizeof(group->state));
+		hash = id_table_hash(hash, type, strlen(type));
+		hash = id_table_hash(hash, labels, strlen(labels));
+		memcpy(ret + half * sizeof(hash), &hash, sizeof(hash));
+	}
+}
+
+/* The first attribute of a name counts. */
+static void add_attribute(struct otlp_attribute *list, size_t *nr, const char *name,
+			  const char *value)
+{
+	for (size_t i = 0; i < *nr; i++)
+		if (!strcmp(list[i].name, name))
+			return;
+	if (*nr < ATTRIBUTES_MAX)
+		list[(*nr)++] = (struct otlp_attribute){ name, value };
+}
+
+/* @labels: "k=v,k=v". */
+static int write_otlp(FILE *to, const struct recording *part, const struct group *group,
+		      const char *labels, uint64_t *ret_bytes, struct fpl_err *err)
+{
+	struct otlp_attribute attributes[ATTRIBUTES_MAX];
+	struct otlp_options options = { .attributes = attributes };
+	AUTO_FREE char *text = must_strdup(labels);
+	char *rest = text, *label;
+
+	while ((label = strsep(&rest, ","))) {
+		char *equals = strchr(label, '=');
+
+		if (!equals)
+			continue;
+		*equals = '\0';
+		add_attribute(attributes, &options.nr_attributes, label, equals + 1);
+	}
+	add_attribute(attributes, &options.nr_attributes, "service.name", group->name);
+	if (group->state)
+		add_attribute(attributes, &options.nr_attributes, "state", state_key(group->state));
+	make_id(part, group, labels, options.id);
+	return otlp_write(to, part, &options, ret_bytes, err);
+}
+
 /*
  * Write stacks of @whole from @first on, at most @nr of them, with their time moved by @moved_ns.
  * Returns 1, and has written nothing, where they are too many bytes for one profile.
  */
-static int write_part(FILE *to, const struct recording *whole, const struct group *group,
-		      size_t first, size_t nr, uint64_t moved_ns, struct fpl_err *err)
+static int write_part(const struct cutting *cutting, const struct recording *whole,
+		      const struct group *group, size_t first, size_t nr, uint64_t moved_ns,
+		      struct fpl_err *err)
 {
 	CLEANUP(recording_fini) struct recording part = { 0 };
 	struct choice choice = { .first = first, .nr = nr };
@@ -195,11 +253,14 @@ static int write_part(FILE *to, const struct recording *whole, const struct grou
 				strerror(-code));
 	part.start_unix_ns += moved_ns;
 	memory = must_memstream(&bytes, &packed);
-	code = pprof_write_plain(memory, &part, &unpacked, err);
+	if (cutting->labels)
+		code = write_otlp(memory, &part, group, cutting->labels, &unpacked, err);
+	else
+		code = pprof_write_plain(memory, &part, &unpacked, err);
 	must_memstream_close(memory);
 	if (code || (unpacked > BYTES_MAX && nr > 1))
 		return code ? code : 1;
-	write_profile(to, &part, group, bytes, packed);
+	write_profile(cutting->to, &part, group, bytes, packed);
 	return 0;
 }
 
@@ -226,7 +287,7 @@ static int write_group(struct cutting *cutting, const struct group *group, struc
 		return fpl_fail(err, code, "%s: cannot be a profile: %s", group->name,
 				strerror(-code));
 	while (at < whole.nr_stacks) {
-		code = write_part(cutting->to, &whole, group, at, nr, moved_ns, err);
+		code = write_part(cutting, &whole, group, at, nr, moved_ns, err);
 		if (code < 0)
 			return code;
 		if (code) {
@@ -241,11 +302,18 @@ static int write_group(struct cutting *cutting, const struct group *group, struc
 }
 
 /* Write the windows that begin when @window does. */
-static int write_window(FILE *to, struct store *store, const struct store_range *range,
+static int write_window(FILE *to, struct store *store, const struct query_options *options,
 			const struct store_window *window, struct fpl_err *err)
 {
-	CLEANUP(cutting_fini) struct cutting cutting = { .to = to };
-	struct store_range only = *range;
+	bool is_otlp = options->nr_words && !strcmp(options->words[0], "otlp");
+	CLEANUP(cutting_fini)
+	struct cutting cutting = {
+		.to = to,
+		.labels = !is_otlp	    ? NULL
+			  : options->labels ? options->labels
+					    : "",
+	};
+	struct store_range only = options->input.range;
 	size_t nr;
 	int code;
 
@@ -318,7 +386,7 @@ int query_profiles(FILE *to, struct store *store, const struct query_options *op
 		size_t size;
 		FILE *memory = must_memstream(&text, &size);
 
-		code = write_window(memory, store, range, &windows.list.list[i], err);
+		code = write_window(memory, store, options, &windows.list.list[i], err);
 		must_memstream_close(memory);
 		if (!code)
 			fwrite(text, 1, size, to);

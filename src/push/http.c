@@ -181,6 +181,8 @@ static void set_headers(struct http *http)
 	const struct http_options *options = &http->options;
 
 	add_header(http, "Content-Type", options->content_type);
+	if (options->encoding)
+		add_header(http, "Content-Encoding", options->encoding);
 	add_header(http, "User-Agent", "fpless/" FPL_VERSION);
 	add_header(http, "Expect", ""); /* no asking before a large body */
 	if (*options->secret)

@@ -17,9 +17,10 @@ struct http_options {
 	const char *url; /* of the server, and where on it: joined */
 	const char *path;
 	const char *content_type;
-	const char *secret; /* the value of the header Authorization; "": none */
-	const char *tenant; /* of X-Scope-OrgID; "": none */
-	const char *ca;	    /* a file of certificates; "": the system's */
+	const char *encoding; /* of the body; NULL: none */
+	const char *secret;   /* the value of the header Authorization; "": none */
+	const char *tenant;   /* of X-Scope-OrgID; "": none */
+	const char *ca;	      /* a file of certificates; "": the system's */
 	uint64_t timeout_ms;
 	bool insecure;	/* http:// to other machines is allowed */
 	bool once_only; /* no request is ever sent twice, not even on a connection that had ended */

@@ -116,6 +116,7 @@ static int open_all(struct pushing *pushing, char **argv, const uint64_t *number
 		.url = argv[ARG_URL],
 		.path = target->path,
 		.content_type = target->content_type,
+		.encoding = target->encoding,
 		.tenant = argv[ARG_TENANT],
 		.ca = argv[ARG_CA],
 		.timeout_ms = numbers[TIMEOUT],

@@ -264,6 +264,29 @@ static int send_all(struct pusher *pusher, const char *text, size_t size, bool i
 	return code;
 }
 
+/*
+ * Append the format of @pusher's target and its labels to @words, after @nr of them; nothing for
+ * pprof. Returns what the words are in, to be freed.
+ */
+static char *add_words(const struct pusher *pusher, char **words, size_t nr)
+{
+	const struct labels *labels = &pusher->labels->labels;
+	char *text, *at;
+	size_t size;
+	FILE *to = must_memstream(&text, &size);
+
+	for (size_t i = 0; pusher->target->format && i < labels->nr; i++)
+		fprintf(to, "--label=%s=%s%c",
+			strcmp(labels->list[i].name, "host") ? labels->list[i].name : "host.name",
+			labels->list[i].value, '\0');
+	must_memstream_close(to);
+	if (pusher->target->format)
+		words[nr++] = (char *)pusher->target->format;
+	for (at = text; at < text + size; at += strlen(at) + 1)
+		words[nr++] = at;
+	return text;
+}
+
 /* Ask for the windows behind the cursor; *ret_status as asking_has_ended() has it. */
 static enum step ask(struct pusher *pusher, struct asking *asking, unsigned *ret_status,
 		     char said[ASKING_SAID_BYTES])
@@ -275,17 +298,18 @@ static enum step ask(struct pusher *pusher, struct asking *asking, unsigned *ret
 	AUTO_FREE char *from =
 		must_asprintf("--from=@%llu.%09llu", from_ns / NS_PER_S, from_ns % NS_PER_S);
 	AUTO_FREE char *limit = must_asprintf("--limit=%zu", pusher->limit);
-	char *words[] = { (char *)"query",
-			  (char *)"profiles",
-			  (char *)"--store",
-			  (char *)pusher->store,
-			  from,
-			  limit,
-			  NULL };
+	AUTO_FREE char *labels = NULL;
+	char *words[16 + LABELS_MAX] = { (char *)"query",
+					 (char *)"profiles",
+					 (char *)"--store",
+					 (char *)pusher->store,
+					 from,
+					 limit };
 	struct fpl_err err;
 
 	if (from_ns >= to_ns)
 		return STEP_NOTHING;
+	labels = add_words(pusher, words, 6);
 	if (asking_start(pusher->program, words, asking, &err))
 		return fail(pusher, err.msg);
 	while (!asking_has_ended(asking, clock_monotonic_ns(), ret_status, said))

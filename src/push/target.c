@@ -5,7 +5,7 @@
 
 #include "base/cleanup.h"
 
-static const struct target *const targets[] = { &target_pyroscope, &target_parca };
+static const struct target *const targets[] = { &target_pyroscope, &target_otlp, &target_parca };
 
 const struct target *target_find(const char *name)
 {

@@ -24,6 +24,8 @@ struct target {
 	const char *name;	  /* as fpless push has it */
 	const char *path;	  /* behind the URL of the server */
 	const char *content_type; /* of a request */
+	const char *encoding;	  /* of a request; NULL: none */
+	const char *format;	  /* of fpless query profiles, with labels; NULL: pprof */
 	uint64_t max_age_ns;	  /* it refuses what began before, by default; TARGET_ANY_AGE */
 	/* It adds up what it is sent twice: what may have been taken is not sent again. */
 	bool once_only;
@@ -37,4 +39,4 @@ struct target {
 /* NULL: no target has this name. */
 const struct target *target_find(const char *name);
 
-extern const struct target target_pyroscope, target_parca;
+extern const struct target target_pyroscope, target_otlp, target_parca;

@@ -18,7 +18,7 @@ FPLESS = os.path.realpath(sys.argv[1])
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "support"))
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "browser"))
 
-from fake_backend import Parca, Pyroscope  # noqa: E402
+from fake_backend import Collector, Parca, Pyroscope  # noqa: E402
 from recordings import Recording  # noqa: E402
 from waiting import wait_for  # noqa: E402
 
@@ -44,7 +44,7 @@ def make_store(store, nr, first_s, every_s=10):
 
 
 class PushCase(unittest.TestCase):
-    backends = {"pyroscope": Pyroscope, "parca": Parca}
+    backends = {"pyroscope": lambda: Pyroscope(FPLESS), "parca": lambda: Parca(FPLESS), "otlp": Collector}
     target = "pyroscope"
 
     def setUp(self):
@@ -60,7 +60,7 @@ class PushCase(unittest.TestCase):
         os.mkdir(bin_folder, 0o755)
         self.program = shutil.copy(FPLESS, bin_folder)
         shutil.copy(os.path.join(os.path.dirname(FPLESS), "fpless-push"), bin_folder)
-        self.backend = self.backends[self.target](FPLESS).start()
+        self.backend = self.backends[self.target]().start()
         self.addCleanup(self.backend.stop)
 
     def command(self, *args, url=None):
@@ -233,12 +233,13 @@ class Push(PushCase):
 
     def test_options_that_make_no_sense_are_refused(self):
         os.mkdir(self.store)
-        for args, why in ((("pyroscope",), "expected a target and its URL"), (("graphite", "http://127.0.0.1"), "'graphite': expected"),
+        for args, why in ((("pyroscope",), "expected a target and its URL"), (("graphite", "http://127.0.0.1"), "'graphite': expected pyroscope, otlp or parca"),
                           (("pyroscope", "http://example.org"), "http to another machine"), (("pyroscope", "x"), "expected"),
                           (("pyroscope", "ftp://127.0.0.1"), "expected http://"),
                           (("pyroscope", "https://a:b@example.org"), "has a user in it"),
                           (("pyroscope", "http://127.0.0.1/?a=b"), "without ? and #"), (("pyroscope", "http://127.0.0.1", "x"), "unexpected"),
                           (("pyroscope", "http://127.0.0.1", "--label", "a-b=c"), "expected NAME=VALUE"),
+                          (("pyroscope", "http://127.0.0.1", "--label", "a=b,c"), "expected NAME=VALUE"),
                           (("pyroscope", "http://127.0.0.1", "--label", "__name__=c"), "expected NAME=VALUE"),
                           (("pyroscope", "http://127.0.0.1", "--tenant", "a\nb"), "--tenant"),
                           (("pyroscope", "http://127.0.0.1", "--since", "x"), "expected a time"),
@@ -285,6 +286,57 @@ class Push(PushCase):
         done = subprocess.run([alone, "push", "pyroscope", "http://127.0.0.1"], stderr=subprocess.PIPE, text=True, check=False)
         self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1))
         self.assertIn("in the package fpless-agent", done.stderr)
+
+
+class PushToCollector(PushCase):
+    """OpenTelemetry over HTTP."""
+    target = "otlp"
+
+    def check_weights(self, windows):
+        by_name = {}
+        for profile in self.backend.taken:
+            self.assertEqual(profile.type, ("cpu", "nanoseconds"))
+            sums = by_name.setdefault(profile.labels["service.name"], {})
+            for stack, weight in profile.weights.items():
+                sums[stack] = sums.get(stack, 0) + weight
+        self.assertEqual(by_name, {name: {stack: count * windows * 10101010 for stack, count in stacks.items()}
+                                   for name, stacks in NAMES.items()})
+
+    def test_what_is_sent_is_what_the_store_has(self):
+        make_store(self.store, 3, int(time.time()) - 7200)
+        self.push("--since", "-1d", "--label", "zone=a b", "--label", "host=vm1")
+        self.check_weights(3)
+        for profile in self.backend.taken:
+            self.assertEqual({name: value for name, value in profile.labels.items() if name != "service.name"},
+                             {"zone": "a b", "host.name": "vm1"})
+            self.assertEqual(profile.time % 10**9, 123456789)
+            self.assertIn("/usr/bin/app", profile.mappings)
+
+    def test_failures_lose_and_double_nothing(self):
+        make_store(self.store, 10, int(time.time()) - 900)
+        backend = self.backend
+        for _ in range(6):
+            backend.answers += [backend.take_and_hang_up, None, (503, "text/plain", b"busy"), backend.hang_up,
+                                (200, "application/json", b"{}"), (200, "application/x-protobuf", b"\x0a\xff"), None]
+        self.push("--since", "-1d")
+        self.check_weights(10)
+
+    def test_what_a_collector_rejects_is_counted(self):
+        make_store(self.store, 1, int(time.time()) - 600)
+        # partial_success: one rejected, and why; then a full success that says so
+        self.backend.answers[:] = [(200, "application/x-protobuf", b"\x0a\x06\x08\x01\x12\x02no"),
+                                   (200, "application/x-protobuf", b"\x0a\x02\x12\x00")]
+        said = self.push(status=6)
+        self.assertIn("2 profiles with 43 samples sent, 1 with 207 refused", said)
+
+    def test_large_profiles_are_parted(self):
+        recording = Recording(start_unix_ns=(int(time.time()) - 60) * 10**9)
+        for i in range(20000):
+            recording.add(1, ["main", f"function_{i}"])
+        recording.write(self.store + ".jsonl")
+        subprocess.run([FPLESS, "query", "import", "--store", self.store, self.store + ".jsonl"], check=True)
+        self.push()
+        self.assertEqual(sorted(len(profile.weights) for profile in self.backend.taken), [4000, 16000])
 
 
 class PushToParca(PushCase):

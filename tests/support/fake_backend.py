@@ -136,6 +136,74 @@ class Parca(FakeBackend):
         return 200, "application/json", b"{}"
 
 
+class Collector(FakeBackend):
+    """OTLP over HTTP, profiles v1development as of the Go module of version 0.3.0."""
+
+    def judge(self, path, headers, body):
+        if path != "/v1development/profiles" or headers["Content-Type"] != "application/x-protobuf" or headers["Content-Encoding"] != "gzip":
+            return 404, "text/plain", b"404 page not found"
+        profiles = otlp_profiles(gzip.decompress(body))
+        with self.lock:
+            for profile in profiles:
+                # what is sent again has the same id
+                if profile.id not in {other.id for other in self.taken}:
+                    self.taken.append(profile)
+        return 200, "application/x-protobuf", b""
+
+
+class OtlpProfile:
+    def __init__(self, labels, data, dictionary):
+        tables = {number: [] for number in range(1, 8)}
+        for number, value in fields_of(dictionary):
+            tables[number].append(value)
+        assert all(not tables[number][0] for number in tables), "entry 0 of each table is empty"
+        self.labels, self.weights = labels, {}
+        self.time = self.id = None
+        self.texts = [text.decode("utf-8") for text in tables[5]]
+        names = [self.texts[dict(fields_of(function)).get(1, 0)] for function in tables[3]]
+        lines = [[names[dict(fields_of(value))[1]] for number, value in fields_of(location) if number == 3] for location in tables[2]]
+        self.mappings = [self.texts[dict(fields_of(mapping)).get(4, 0)] for mapping in tables[1]]
+        stacks = [[name for index in packed(dict(fields_of(stack)).get(1, b"")) for name in lines[index]] for stack in tables[7]]
+        for number, value in fields_of(data):
+            if number == 1:
+                self.type = tuple(self.texts[dict(fields_of(value))[field]] for field in (1, 2))
+            elif number == 2:
+                sample = dict(fields_of(value))
+                stack = ";".join(reversed(stacks[sample[1]]))
+                self.weights[stack] = self.weights.get(stack, 0) + sum(packed(sample[4]))
+            elif number == 3:
+                self.time = value
+            elif number == 7:
+                self.id = value
+        assert len(self.id) == 16 and any(self.id)
+
+
+def packed(data):
+    values, at = [], 0
+    while at < len(data):
+        value, at = varint(data, at)
+        values.append(value)
+    return values
+
+
+def otlp_profiles(request):
+    """[OtlpProfile] of a request."""
+    fields = list(fields_of(request))
+    dictionary = next(value for number, value in fields if number == 2)
+    found = []
+    for resource_profiles in (value for number, value in fields if number == 1):
+        labels, scoped = {}, []
+        for number, value in fields_of(resource_profiles):
+            if number == 1:
+                for _, attribute in fields_of(value):
+                    pair = dict(fields_of(attribute))
+                    labels[pair[1].decode()] = dict(fields_of(pair[2]))[1].decode()
+            elif number == 2:
+                scoped += [data for field, data in fields_of(value) if field == 2]
+        found += [OtlpProfile(labels, data, dictionary) for data in scoped]
+    return found
+
+
 def varint(data, at):
     value = shift = 0
     while True:
