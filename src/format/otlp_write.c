@@ -70,14 +70,22 @@ static void writer_fini(struct writer *writer)
 	free(writer->texts);
 }
 
-/* The index of @text in string_table, which is of UTF-8. */
+/* @from as UTF-8, to be freed. */
+static char *escaped(const char *from)
+{
+	size_t size = text_escape(NULL, 0, from, "") + 1;
+	char *ret = must_malloc(size);
+
+	text_escape(ret, size, from, "");
+	return ret;
+}
+
+/* The index of @text in string_table. */
 static int32_t word(struct writer *writer, const char *text)
 {
-	size_t size = text_escape(NULL, 0, text, "") + 1;
-	AUTO_FREE char *escaped = must_malloc(size);
+	AUTO_FREE char *utf8 = escaped(text);
 
-	text_escape(escaped, size, text, "");
-	return (int32_t)must_strings_intern(&writer->words, escaped);
+	return (int32_t)must_strings_intern(&writer->words, utf8);
 }
 
 static int32_t text(struct writer *writer, uint32_t id)
@@ -265,15 +273,6 @@ static void resource_fini(struct resource *resource)
 	free(resource->texts);
 	free(resource->values);
 	table_fini(&resource->attributes);
-}
-
-static char *escaped(const char *from)
-{
-	size_t size = text_escape(NULL, 0, from, "") + 1;
-	char *ret = must_malloc(size);
-
-	text_escape(ret, size, from, "");
-	return ret;
 }
 
 static void make_resource(const struct otlp_options *options, struct resource *ret)

@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import signal
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -230,6 +231,24 @@ class Push(PushCase):
             shutil.rmtree(self.state, ignore_errors=True)
             self.push("--token-file", path, "--tenant", "team a")
             self.assertEqual((self.backend.headers[-1]["Authorization"], self.backend.headers[-1]["X-Scope-OrgID"]), (want, "team a"))
+
+    def test_certificates_are_checked(self):
+        key, certificate = os.path.join(self.folder, "key"), os.path.join(self.folder, "certificate")
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate, "-days", "2",
+                        "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"], check=True, stderr=subprocess.DEVNULL)
+        make_store(self.store, 1, int(time.time()) - 600)
+        self.backend.stop()
+        self.backend.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.backend.tls.load_cert_chain(certificate, key)
+        self.backend.start()
+        url = f"https://localhost:{self.backend.port}"
+        self.assertIn("certificate", self.push(url=url, status=6))
+        # it is of another name than that
+        self.assertIn("certificate", self.push("--ca", certificate, url=f"https://127.0.0.1:{self.backend.port}", status=6))
+        self.assertEqual(self.backend.requests, [])
+        self.assertIn("No such file", self.push("--ca", certificate + "x", url=url, status=2))
+        self.push("--ca", certificate, url=url)
+        self.check_all(1)
 
     def test_options_that_make_no_sense_are_refused(self):
         os.mkdir(self.store)

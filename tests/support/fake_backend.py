@@ -18,6 +18,7 @@ class FakeBackend:
 
     def __init__(self):
         self.taken, self.requests, self.answers = [], [], []
+        self.tls = None  # an ssl.SSLContext, before start()
         self.headers = []
         self.lock, self.server, self.port, self.thread = threading.Lock(), None, 0, None
 
@@ -54,6 +55,8 @@ class FakeBackend:
 
         self.server = Server(("127.0.0.1", self.port), Handler)
         self.port = self.server.server_address[1]
+        if self.tls:
+            self.server.socket = self.tls.wrap_socket(self.server.socket, server_side=True)
         self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.02})
         self.thread.start()
         return self
