@@ -76,6 +76,8 @@ set(CPACK_DEBIAN_AGENT_PACKAGE_DEPENDS "fpless (>= ${CPACK_PACKAGE_VERSION})")
 install(FILES debian/fpless-agent.service DESTINATION /lib/systemd/system COMPONENT agent EXCLUDE_FROM_ALL)
 install(FILES debian/fpless-agent.fpless-serve.service DESTINATION /lib/systemd/system RENAME fpless-serve.service COMPONENT agent
         EXCLUDE_FROM_ALL)
+install(FILES debian/fpless-agent@.fpless-push.service DESTINATION /lib/systemd/system RENAME fpless-push@.service COMPONENT agent
+        EXCLUDE_FROM_ALL)
 install(FILES debian/agent.conf DESTINATION /etc/fpless COMPONENT agent EXCLUDE_FROM_ALL)
 set(reload "if [ -d /run/systemd/system ]; then\n\tsystemctl --system daemon-reload || true\nfi\n")
 file(READ ${PROJECT_SOURCE_DIR}/debian/fpless-agent.postrm script)

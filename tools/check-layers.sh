@@ -61,7 +61,8 @@ allow src/compare "compare/|naming/|format/|view/|recording/|profile/|$answers|b
 allow src/report  'report/|compare/|naming/|format/|view/|recording/|profile/|base/|bpf/shared(_script)?\.h'
 allow src/top     'top/|naming/|view/|recording/|profile/|base/|bpf/shared\.h'
 allow src/cli     'cli/|store/|core/|annotate/|top/|judge/|verify/|report/|compare/|naming/|diff/|format/|picture/|view/|recording/|doctor/|profile/|source/|parse/|proc/|unwind/|obj/|base/|bpf/shared\.h'
-allow src/serve   'serve/|proc/rights\.h|base/'
+allow src/serve   'serve/|proc/leave_root\.h|base/'
+allow src/push    'push/|proc/leave_root\.h|view/json\.h|base/'
 allow src/manual  'manual/|cli/|format/|profile/|source/|base/'
 
 # Includes do not show every way up: a callback lets a folder call into one that lies above it. Structs of function
@@ -82,7 +83,7 @@ io_set_watch src/cli: progress of reading, on a terminal
 io_write_patiently src/cli src/top: asks if the run is over while a reader takes nothing
 jit_memory_create src/parse: reads the memory of a process through its descriptor
 machine_memory src/judge: rules are applied to the memory of a traced process
-merge_filter src/naming: renames frames while it runs
+merge_filter src/cli src/naming: chooses stacks and renames frames while it runs
 opener_wait src/parse: the caller looks for a stop while an opener waits
 pool_init src/core: makes chunks of ordinary memory
 proc_maps_read src/doctor: visits mappings while it runs

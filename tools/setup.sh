@@ -8,7 +8,7 @@ set -eu
 
 build='
 	bpftool clang-16 cmake dpkg-dev file g++ gcc git libbpf-dev libc6-dev libcap-dev libdw-dev libelf-dev libiberty-dev
-	libdeflate-dev libjson-c-dev liblzma-dev libmicrohttpd-dev libncurses-dev libprotobuf-c-dev libsqlite3-dev libzstd-dev libzydis-dev llvm-16 ninja-build
+	libcurl4-gnutls-dev libdeflate-dev libjson-c-dev liblzma-dev libmicrohttpd-dev libncurses-dev libprotobuf-c-dev libsqlite3-dev libzstd-dev libzydis-dev llvm-16 ninja-build
 	pkg-config protobuf-c-compiler scdoc zlib1g-dev
 '
 test='

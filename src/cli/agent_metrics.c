@@ -4,13 +4,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/output_series.h"
-#include "base/text.h"
+#include "base/prometheus.h"
 #include "recording/keys.h"
 #include "report/tally.h"
-
-enum { LABEL_MAX_BYTES = 256 };
 
 /* Counts of the sources, whose list is the same in all windows of a run. */
 static void add_samples(struct agent_sums *sums, const struct profile *profile)
@@ -62,84 +59,38 @@ void agent_sums_write_status(FILE *to, const struct agent_sums *sums)
 		sums->last.lost);
 }
 
-static void write_family(FILE *to, const char *name, const char *type, const char *help)
-{
-	fprintf(to, "# HELP fpless_%s %s\n# TYPE fpless_%s %s\n", name, help, name, type);
-}
-
-static void write_number(FILE *to, const char *name, const char *type, uint64_t value,
-			 const char *help)
-{
-	write_family(to, name, type, help);
-	fprintf(to, "fpless_%s %" PRIu64 "\n", name, value);
-}
-
-/* In seconds, exactly. */
-static void write_time(FILE *to, const char *name, const char *type, uint64_t ns, const char *help)
-{
-	write_family(to, name, type, help);
-	fprintf(to, "fpless_%s %llu.%09llu\n", name, ns / NS_PER_S, ns % NS_PER_S);
-}
-
-/* Make a text that may stand between quotes, but for its backslashes: valid UTF-8, cut where it is
- * long. */
-static void make_label(const char *text, char ret[LABEL_MAX_BYTES])
-{
-	text_escape(ret, LABEL_MAX_BYTES, text, "\"");
-}
-
-/* NAME="TEXT" */
-static void write_label(FILE *to, const char *name, const char *text)
-{
-	char label[LABEL_MAX_BYTES];
-
-	make_label(text, label);
-	fprintf(to, "%s=\"", name);
-	for (const char *at = label; *at; at++) {
-		if (*at == '\\')
-			fputc('\\', to);
-		fputc(*at, to);
-	}
-	fputc('"', to);
-}
-
-static void write_labelled(FILE *to, const char *name, const char *label, const char *text,
-			   uint64_t value)
-{
-	fprintf(to, "fpless_%s{", name);
-	write_label(to, label, text);
-	fprintf(to, "} %" PRIu64 "\n", value);
-}
-
 static void write_windows(FILE *to, const struct agent_sums *sums)
 {
-	write_number(to, "windows_total", "counter", sums->nr_kept, "Windows put into the store.");
-	write_family(to, "windows_lost_total", "counter", "Windows that are not in the store.");
-	write_labelled(to, "windows_lost_total", "reason", "dropped", sums->nr_dropped);
-	write_labelled(to, "windows_lost_total", "reason", "refused", sums->nr_refused);
-	write_number(to, "last_window_samples", "gauge", sums->last.samples,
-		     "Samples of the last window.");
-	write_time(to, "last_window_timestamp_seconds", "gauge", sums->last.end_unix_ns,
-		   "When the last window ended.");
-	write_number(to, "store_bytes", "gauge", sums->store_bytes,
-		     "Size of the store and of its log.");
+	prometheus_number(to, "windows_total", "counter", sums->nr_kept,
+			  "Windows put into the store.");
+	prometheus_family(to, "windows_lost_total", "counter",
+			  "Windows that are not in the store.");
+	prometheus_labelled(to, "windows_lost_total", "reason", "dropped", sums->nr_dropped);
+	prometheus_labelled(to, "windows_lost_total", "reason", "refused", sums->nr_refused);
+	prometheus_number(to, "last_window_samples", "gauge", sums->last.samples,
+			  "Samples of the last window.");
+	prometheus_time(to, "last_window_timestamp_seconds", "gauge", sums->last.end_unix_ns,
+			"When the last window ended.");
+	prometheus_number(to, "store_bytes", "gauge", sums->store_bytes,
+			  "Size of the store and of its log.");
 }
 
 static void write_samples(FILE *to, const struct agent_sums *sums)
 {
-	write_family(to, "samples_total", "counter", "Samples that have a stack.");
+	prometheus_family(to, "samples_total", "counter", "Samples that have a stack.");
 	for (size_t i = 0; i < sums->nr_sources; i++)
-		write_labelled(to, "samples_total", "source", sums->sources[i], sums->samples[i]);
-	write_family(to, "lost_total", "counter", "Samples that are lost.");
+		prometheus_labelled(to, "samples_total", "source", sums->sources[i],
+				    sums->samples[i]);
+	prometheus_family(to, "lost_total", "counter", "Samples that are lost.");
 	for (size_t i = 0; i < FPL_LOST_COUNT; i++)
-		write_labelled(to, "lost_total", "reason", lost_key((enum fpl_lost)i),
-			       sums->lost[i]);
-	write_family(to, "incomplete_total", "counter",
-		     "Samples whose user stack ends before its outermost frame.");
+		prometheus_labelled(to, "lost_total", "reason", lost_key((enum fpl_lost)i),
+				    sums->lost[i]);
+	prometheus_family(to, "incomplete_total", "counter",
+			  "Samples whose user stack ends before its outermost frame.");
 	for (size_t i = 0; i < FPL_STOP_COUNT; i++)
 		if (i != FPL_STOP_OUTERMOST)
-			write_labelled(to, "incomplete_total", "stop", stop_key((enum fpl_stop)i),
-				       sums->stops[i]);
+			prometheus_labelled(to, "incomplete_total", "stop",
+					    stop_key((enum fpl_stop)i), sums->stops[i]);
 }
 
 /* The samples of all functions whose label is @label, *ret_first: the place of
@@ -150,9 +101,9 @@ static uint64_t self_of_label(const struct hottest *hottest, const char *label, 
 
 	*ret_first = hottest->nr;
 	for (size_t i = hottest->nr; i-- > 0;) {
-		char other[LABEL_MAX_BYTES];
+		char other[PROMETHEUS_LABEL_SIZE];
 
-		make_label(hottest_name(hottest, hottest->list[i]), other);
+		prometheus_label(hottest_name(hottest, hottest->list[i]), other);
 		if (strcmp(label, other) != 0)
 			continue;
 		self += hottest->tallies.list[hottest->list[i]].self;
@@ -165,22 +116,22 @@ static void write_top(FILE *to, const struct hottest *hottest, size_t max)
 {
 	size_t nr = 0;
 
-	write_family(to, "top_function_share", "gauge",
-		     "Share of the hottest functions, by themselves, in the last window.");
+	prometheus_family(to, "top_function_share", "gauge",
+			  "Share of the hottest functions, by themselves, in the last window.");
 	for (size_t i = 0; i < hottest->nr && nr < max; i++) {
 		const char *name = hottest_name(hottest, hottest->list[i]);
-		char label[LABEL_MAX_BYTES];
+		char label[PROMETHEUS_LABEL_SIZE];
 		uint64_t self;
 		size_t first;
 
-		make_label(name, label);
+		prometheus_label(name, label);
 		self = self_of_label(hottest, label, &first);
 		/* functions of one name in several files are one series */
 		if (first < i)
 			continue;
-		fputs("fpless_top_function_share{", to);
-		write_label(to, "function", name);
-		fprintf(to, "} %.6f\n", (double)self / (double)hottest->sum);
+		prometheus_series(to, "top_function_share",
+				  &(const struct prometheus_label){ "function", name }, 1);
+		fprintf(to, "%.6f\n", (double)self / (double)hottest->sum);
 		nr++;
 	}
 }
@@ -188,12 +139,12 @@ static void write_top(FILE *to, const struct hottest *hottest, size_t max)
 void agent_sums_write_metrics(FILE *to, const struct agent_sums *sums,
 			      const struct hottest *hottest, size_t top)
 {
-	write_family(to, "build_info", "gauge", "The version of fpless.");
-	write_labelled(to, "build_info", "version", FPL_VERSION, 1);
+	prometheus_family(to, "build_info", "gauge", "The version of fpless.");
+	prometheus_labelled(to, "build_info", "version", FPL_VERSION, 1);
 	write_windows(to, sums);
 	write_samples(to, sums);
-	write_time(to, "bpf_seconds_total", "counter", sums->bpf_ns,
-		   "CPU time of fpless's programs in the kernel.");
+	prometheus_time(to, "bpf_seconds_total", "counter", sums->bpf_ns,
+			"CPU time of fpless's programs in the kernel.");
 	if (top && hottest->sum)
 		write_top(to, hottest, top);
 }

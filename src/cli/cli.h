@@ -34,6 +34,7 @@ int cmd_heap(int argc, char **argv);
 int cmd_offcpu(int argc, char **argv);
 int cmd_wall(int argc, char **argv);
 int cmd_profile(int argc, char **argv);
+int cmd_push(int argc, char **argv);
 int cmd_query(int argc, char **argv);
 int cmd_record(int argc, char **argv);
 int cmd_report(int argc, char **argv);

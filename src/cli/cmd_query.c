@@ -15,6 +15,7 @@
 #include "cli/inputs.h"
 #include "cli/query_lists.h"
 #include "cli/query_options.h"
+#include "cli/query_profiles.h"
 #include "cli/report_options.h"
 #include "cli/stdout_status.h"
 #include "cli/store_writer.h"
@@ -136,6 +137,8 @@ static int run(struct query_options *options, struct privileged_helper *helper)
 		return answer(options, query_analyze);
 	case QUERY_CHECK:
 		return answer(options, check);
+	case QUERY_PROFILES:
+		return answer(options, query_profiles);
 	case QUERY_DIFF:
 		return diff(options, helper);
 	default:

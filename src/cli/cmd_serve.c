@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fpless serve: the answers of fpless query over HTTP, by a program of its own. */
 #include <argp.h>
-#include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
-#include "base/log.h"
 #include "cli/cli.h"
+#include "cli/companion.h"
 #include "cli/parse.h"
 #include "cli/store_input.h"
 #include "cli/verbs.h"
@@ -150,47 +148,17 @@ const struct argp serve_argp = {
 	       "Exit status: 0 ok, 1 usage, 2 cannot run here, or fpless-agent is not installed.",
 };
 
-/*
- * The program that serves is beside this one in a build, or in lib/fpless where both are installed.
- * Executes it; returns where it is not there.
- */
-static void execute(const struct serve *serve, const char *own)
-{
-	static const char *const places[] = { "", "../lib/fpless/" };
-	int folder = (int)(strrchr(own, '/') - own) + 1;
-
-	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
-		AUTO_FREE char *path = must_asprintf("%.*s%s" SERVER, folder, own, places[i]);
-		char *const argv[] = {
-			path,
-			(char *)own,
-			serve->store,
-			(char *)(serve->listen ? "tcp" : "unix"),
-			serve->listen ? (char *)serve->listen : serve->socket,
-			serve->token ? serve->token : (char *)"",
-			(char *)(serve->metrics ? serve->metrics : ""),
-			NULL,
-		};
-
-		execv(path, argv);
-		if (errno != ENOENT)
-			fpl_log(FPL_LOG_ERROR, "%s: %s", path, strerror(errno));
-	}
-}
-
 int cmd_serve(int argc, char **argv)
 {
 	CLEANUP(serve_fini) struct serve serve = { 0 };
-	char own[PATH_MAX];
-	ssize_t length;
 
 	if (argp_parse(&serve_argp, argc, argv, 0, NULL, &serve))
 		return CLI_EXIT_USAGE;
-	length = readlink("/proc/self/exe", own, sizeof(own) - 1);
-	own[length < 0 ? 0 : length] = '\0';
-	if (*own == '/')
-		execute(&serve, own);
-	fpl_log(FPL_LOG_ERROR,
-		"serve: " SERVER " is not installed: it is in the package fpless-agent");
-	return CLI_EXIT_CANNOT_RUN;
+
+	const char *const args[] = { serve.store, serve.listen ? "tcp" : "unix",
+				     serve.listen ? serve.listen : serve.socket,
+				     serve.token ? serve.token : "",
+				     serve.metrics ? serve.metrics : "" };
+
+	return companion_execute("serve", args, ARRAY_SIZE(args));
 }

@@ -31,10 +31,11 @@ static const struct argp_option options_list[] = {
 	{ "cgroup", KEY_CGROUP, "REGEX", 0,
 	  "Only tasks in a cgroup with a matching path: of a unit or container", 0 },
 	{ "limit", KEY_LIMIT, "N", 0,
-	  "Lines to list (default: list all, top 20, find and analyze 10)", 0 },
+	  "Lines to list (default: list all, top 20, find and analyze 10); windows of profiles",
+	  0 },
 	{ "json", KEY_JSON, NULL, 0, "JSON on stdout, of list, top, find, analyze and diff", 0 },
 	{ "label", KEY_LABEL, "NAME=VALUE", 0,
-	  "With import: a label of the machine or run, kept with its windows (may be repeated)",
+	  "With import: a label of the machine or run, kept with its windows; with profiles otlp: an attribute of the resource (may be repeated)",
 	  0 },
 	{ NULL, 'h', NULL, OPTION_HIDDEN, NULL, -1 },
 	{ 0 },
@@ -46,10 +47,15 @@ static const struct {
 	bool writes;	    /* it has outputs: -o */
 	size_t least, most; /* words behind it */
 } asked[] = {
-	{ "list", QUERY_LIST, false, 0, 0 },   { "top", QUERY_TOP, false, 0, 0 },
-	{ "find", QUERY_FIND, false, 1, 1 },   { "analyze", QUERY_ANALYZE, false, 0, 1 },
-	{ "diff", QUERY_DIFF, true, 0, 0 },    { "export", QUERY_EXPORT, true, 0, 0 },
-	{ "flame", QUERY_FLAME, true, 0, 0 },  { "import", QUERY_IMPORT, false, 1, SIZE_MAX },
+	{ "list", QUERY_LIST, false, 0, 0 },
+	{ "top", QUERY_TOP, false, 0, 0 },
+	{ "find", QUERY_FIND, false, 1, 1 },
+	{ "analyze", QUERY_ANALYZE, false, 0, 1 },
+	{ "profiles", QUERY_PROFILES, false, 0, 1 },
+	{ "diff", QUERY_DIFF, true, 0, 0 },
+	{ "export", QUERY_EXPORT, true, 0, 0 },
+	{ "flame", QUERY_FLAME, true, 0, 0 },
+	{ "import", QUERY_IMPORT, false, 1, SIZE_MAX },
 	{ "check", QUERY_CHECK, false, 0, 0 },
 };
 
@@ -68,6 +74,12 @@ bool query_label_add(const char *arg, char **labels)
 	return true;
 }
 
+static bool is_otlp(const struct query_options *options)
+{
+	return options->what == QUERY_PROFILES && options->nr_words &&
+	       !strcmp(options->words[0], "otlp");
+}
+
 /* The word that says what is asked. */
 static void check_words(struct query_options *options, struct argp_state *state)
 {
@@ -75,12 +87,12 @@ static void check_words(struct query_options *options, struct argp_state *state)
 
 	if (!options->nr_words)
 		refuse(state,
-		       "expected list, top, find, analyze, diff, export, flame, import or check: fpless query list");
+		       "expected list, top, find, analyze, diff, export, flame, import, check or profiles: fpless query list");
 	while (i < ARRAY_SIZE(asked) && strcmp(asked[i].word, options->words[0]) != 0)
 		i++;
 	if (i == ARRAY_SIZE(asked)) {
 		refuse(state,
-		       "'%s': expected list, top, find, analyze, diff, export, flame, import or check",
+		       "'%s': expected list, top, find, analyze, diff, export, flame, import, check or profiles",
 		       options->words[0]);
 		return;
 	}
@@ -97,12 +109,15 @@ static void check_words(struct query_options *options, struct argp_state *state)
 	     options->output.nr_given || options->output.stats_path))
 		refuse(state, "%s: writes to stdout alone: -o and --format are of export",
 		       asked[i].word);
-	if (options->json && options->what >= QUERY_EXPORT)
+	if (options->json && (options->what >= QUERY_EXPORT || options->what == QUERY_PROFILES))
 		refuse(state, "--json: of list, top, find, analyze and diff");
 	if (options->input.before.to_ns && options->what != QUERY_DIFF)
 		refuse(state, "--before: of diff");
-	if (options->labels && options->what != QUERY_IMPORT)
-		refuse(state, "--label: of import");
+	if (options->labels && options->what != QUERY_IMPORT && !is_otlp(options))
+		refuse(state, "--label: of import and profiles otlp");
+	if (options->what == QUERY_PROFILES && options->nr_words && !is_otlp(options) &&
+	    strcmp(options->words[0], "pprof") != 0)
+		refuse(state, "profiles %s: expected pprof or otlp", options->words[0]);
 }
 
 static void check_all(struct query_options *options, struct argp_state *state)
@@ -164,8 +179,8 @@ const struct argp query_argp = {
 	.options = options_list,
 	.parser = parse_option,
 	.children = children,
-	.args_doc = "list|top|find|analyze|diff|export|flame|import|check [WORD...]",
-	.doc = "Ask the store of fpless agent what was hot, when, and what has changed. list: the windows. top: the hottest functions. find TIME: the window of a time. find FUNCTION: when it was hot. analyze [TIME]: the window of a time, its stacks and hottest functions. diff: the changes from one time to another, and whether they exceed noise. export: any format. flame: a page or picture. import FILE...: recordings become windows. check: is the store as it was written?\v"
+	.args_doc = "list|top|find|analyze|diff|export|flame|import|check|profiles [WORD...]",
+	.doc = "Ask the store of fpless agent what was hot, when, and what has changed. list: the windows. top: the hottest functions. find TIME: the window of a time. find FUNCTION: when it was hot. analyze [TIME]: the window of a time, its stacks and hottest functions. diff: the changes from one time to another, and whether they exceed noise. export: any format. flame: a page or picture. import FILE...: recordings become windows. check: is the store as it was written? profiles [otlp]: each window as pprofs or OTLP, one for each unit and source, as fpless push sends them.\v"
 	       "A window belongs to a time if it began in it. The store may be written meanwhile.\n\n"
 	       "Exit status: 0 ok, 1 usage, 2 the store could not be read, 3 no samples, 6 an output could not be written.",
 };

@@ -36,14 +36,19 @@ static const struct argp_option before_list[] = {
 /* End the process with one line and CLI_EXIT_USAGE. */
 #define refuse(state, ...) argp_failure(state, CLI_EXIT_USAGE, 0, __VA_ARGS__)
 
-char *store_usual_path(void)
+char *state_usual_path(const char *name)
 {
 	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
 
 	if (!geteuid() || (!state && !home))
-		return must_strdup(STORE_USUAL_PATH);
-	return state && *state ? must_asprintf("%s/fpless", state)
-			       : must_asprintf("%s/.local/state/fpless", home ? home : "");
+		return must_asprintf("/var/lib/%s", name);
+	return state && *state ? must_asprintf("%s/%s", state, name)
+			       : must_asprintf("%s/.local/state/%s", home ? home : "", name);
+}
+
+char *store_usual_path(void)
+{
+	return state_usual_path("fpless");
 }
 
 void store_input_init(struct store_input *ret, bool is_wanted)

@@ -12,6 +12,10 @@
 
 #define STORE_USUAL_PATH "/var/lib/fpless" /* of a run as root */
 
+/* The folder @name of what is kept between runs: root's in /var/lib, or of a user in
+ * $XDG_STATE_HOME; to be freed. */
+char *state_usual_path(const char *name);
+
 /* The folder of a store where none is given: root's, or of a user $XDG_STATE_HOME/fpless; to be
  * freed. */
 char *store_usual_path(void);

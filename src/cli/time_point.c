@@ -95,6 +95,31 @@ static bool parse_date(const char *text, uint64_t *ret)
 	return false;
 }
 
+/* "1795968762", with up to nine decimals. */
+static bool parse_seconds_since(const char *text, uint64_t *ret)
+{
+	const char *point = strchrnul(text, '.');
+	char digits[TEXT_MAX];
+	uint64_t seconds, ns = 0;
+	size_t nr;
+
+	if (point - text >= TEXT_MAX)
+		return false;
+	snprintf(digits, sizeof(digits), "%.*s", (int)(point - text), text);
+	if (!text_to_number(digits, INT64_MAX / NS_PER_S, &seconds))
+		return false;
+	if (*point) {
+		nr = strlen(point + 1);
+		if (!nr || nr > 9)
+			return false;
+		snprintf(digits, sizeof(digits), "%s%.*s", point + 1, (int)(9 - nr), "00000000");
+		if (!text_to_number(digits, NS_PER_S - 1, &ns))
+			return false;
+	}
+	*ret = seconds * NS_PER_S + ns;
+	return true;
+}
+
 bool time_point_parse(const char *text, uint64_t now_ns, uint64_t *ret)
 {
 	uint64_t number;
@@ -110,8 +135,7 @@ bool time_point_parse(const char *text, uint64_t now_ns, uint64_t *ret)
 		return true;
 	}
 	if (*text == '@')
-		return text_to_number(text + 1, INT64_MAX / NS_PER_S, &number) &&
-		       take((time_t)number, ret);
+		return parse_seconds_since(text + 1, ret);
 	return parse_clock(text, now_ns, ret) || parse_date(text, ret);
 }
 

@@ -9,7 +9,8 @@
 /*
  * "now"; "-90s", "-5m", "-1h", "-7d": before @now_ns; "03:12" and "03:12:30": the last such moment;
  * "2026-11-29", "2026-11-29T03:12" (or a blank), with Z behind it in UTC; "@1795968762": seconds
- * since 1970. Times are ns since 1970. Returns false for anything else and leaves *ret alone.
+ * since 1970, with up to nine decimals. Times are ns since 1970. Returns false for anything else
+ * and leaves *ret alone.
  */
 bool time_point_parse(const char *text, uint64_t now_ns, uint64_t *ret);
 

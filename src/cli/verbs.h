@@ -27,6 +27,7 @@
 	X(agent, "sample the whole machine all the time, into a store of windows")         \
 	X(query, "ask the store of windows what was hot, when, and what has changed")      \
 	X(serve, "serve the store of windows to browsers and programs of this machine")    \
+	X(push, "send the store of windows to Pyroscope, a collector or Parca")            \
 	X(tables, "show the unwind rows of an ELF file")                                   \
 	X(verify, "compare the unwind tables of ELF files with libdw")                     \
 	X(events, "the events that can be sampled")                                        \

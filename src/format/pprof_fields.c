@@ -49,6 +49,12 @@ static size_t put_header(unsigned char *to, unsigned number, size_t size)
 	return used + put_varint(to + used, size);
 }
 
+static void commit(struct pprof_fields *fields, size_t size)
+{
+	gzip_members_commit(&fields->members, size);
+	fields->bytes += size;
+}
+
 void pprof_fields_message(struct pprof_fields *fields, unsigned number,
 			  const ProtobufCMessage *message)
 {
@@ -57,8 +63,7 @@ void pprof_fields_message(struct pprof_fields *fields, unsigned number,
 
 	if (number)
 		header = put_header(to, number, size);
-	gzip_members_commit(&fields->members,
-			    header + protobuf_c_message_pack(message, to + header));
+	commit(fields, header + protobuf_c_message_pack(message, to + header));
 }
 
 static void put_string(struct pprof_fields *fields, const char *text)
@@ -68,7 +73,7 @@ static void put_string(struct pprof_fields *fields, const char *text)
 	size_t header = put_header(to, PPROF_FIELD_STRING, size);
 
 	memcpy(to + header, text, size);
-	gzip_members_commit(&fields->members, header + size);
+	commit(fields, header + size);
 }
 
 static bool is_utf8(const char *text)

@@ -34,6 +34,7 @@ struct pprof_fields {
 	struct strings words;	  /* what is no text of the recording */
 	VECTOR(int64_t) word_ids; /* index of each */
 	int64_t nr;		  /* of string_table */
+	uint64_t bytes;		  /* of all fields so far, unpacked */
 };
 
 void pprof_fields_init(struct pprof_fields *fields, FILE *to, const struct recording *recording);

@@ -137,7 +137,7 @@ static void set_heap_types(struct pprof_fields *fields, Pprof__Profile *profile,
 	profile->default_sample_type = types[shown]->type;
 }
 
-void pprof_meta_write(struct pprof_fields *fields, bool weighed)
+void pprof_meta_write(struct pprof_fields *fields, bool weighed, bool plain)
 {
 	const struct recording *recording = fields->recording;
 	struct comments comments = { .fields = fields };
@@ -162,7 +162,8 @@ void pprof_meta_write(struct pprof_fields *fields, bool weighed)
 			 source.weight_unit ? recording_string(recording, source.weight_unit)
 					    : "nanoseconds");
 	}
-	add_comments(&comments);
+	if (!plain)
+		add_comments(&comments);
 	profile.n_sample_type = 1 + (weighed ? sources_nr(recording) : 0);
 	profile.sample_type = types;
 	profile.period_type = weighed || recording->period ? types[1] : NULL;

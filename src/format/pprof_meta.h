@@ -10,8 +10,8 @@
 #include "format/pprof_input.h"
 #include "format/pprof_tables.h"
 
-/* @weighed: samples have weights beside their counts. */
-void pprof_meta_write(struct pprof_fields *fields, bool weighed);
+/* @weighed: samples have weights beside their counts. @plain: without comments. */
+void pprof_meta_write(struct pprof_fields *fields, bool weighed, bool plain);
 
 /* The same as it is read. */
 struct pprof_meta {

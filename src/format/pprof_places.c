@@ -162,7 +162,7 @@ static uint64_t put_unnamed(struct pprof_places *places, struct pprof_fields *fi
 	Pprof__Function message = PPROF__FUNCTION__INIT;
 	AUTO_FREE char *text = NULL;
 
-	if (!has_address(frame) && frame->start == RECORDING_NO_ADDRESS)
+	if (!places->all_named && !has_address(frame) && frame->start == RECORDING_NO_ADDRESS)
 		return 0;
 	text = frame_unnamed_text(places->recording, frame, false);
 	alloc_check(!text);

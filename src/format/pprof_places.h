@@ -34,6 +34,7 @@ struct pprof_places {
 	/* Ids are numbers from 1 on, without a gap: google/pprof gives those behind the last to
 	 * what it adds. */
 	uint64_t nr_mappings, nr_functions, nr_locations;
+	bool all_named; /* also code of which nothing is known: "[unknown]" */
 };
 
 /* Cost: O(frames). */

@@ -29,6 +29,7 @@ struct writer {
 	VECTOR(char) runs;		 /* text of runs */
 
 	bool weighed;	     /* samples have a weight beside their count */
+	bool plain;	     /* without labels and comments */
 	uint64_t shown;	     /* of the samples that are on disk or pending */
 	uint64_t shown_kept; /* of those on disk */
 	uint64_t weight, weight_kept;
@@ -61,6 +62,8 @@ static void put_words(struct writer *writer)
 	};
 	struct pprof_fields *fields = &writer->fields;
 
+	if (writer->plain)
+		return;
 	writer->nanoseconds = pprof_fields_word(fields, "nanoseconds");
 	for (size_t i = 0; i < PPROF_LABEL_COUNT; i++)
 		if ((i != PPROF_LABEL_EVENT || writer->recording->nr_sources) &&
@@ -280,9 +283,11 @@ static void write_sample(struct writer *writer, const struct recording_stack *st
 	writer->locations.nr = 0;
 	add_locations(writer, &walk);
 	add_locations(writer, &fp);
-	add_labels(writer, &labels, stack, event);
-	add_runs(writer, &labels, PPROF_LABEL_ORIGIN, &walk);
-	add_runs(writer, &labels, PPROF_LABEL_FP_ORIGIN, &fp);
+	if (!writer->plain) {
+		add_labels(writer, &labels, stack, event);
+		add_runs(writer, &labels, PPROF_LABEL_ORIGIN, &walk);
+		add_runs(writer, &labels, PPROF_LABEL_FP_ORIGIN, &fp);
+	}
 	note_kept(writer); /* this sample is not there yet */
 	if (event)
 		sample.own_labels = (RECORDING_HAS_TID | RECORDING_HAS_CPU) & ~(unsigned)stack->has;
@@ -369,27 +374,46 @@ static void write_stacks(struct writer *writer)
 	note_kept(writer);
 }
 
-int pprof_write(FILE *to, const struct recording *recording, const struct format_options *options,
-		uint64_t *ret_shown, struct fpl_err *err)
+/* Write all; @writer: what it is told to leave out. */
+static int write_all(struct writer *writer, FILE *to, uint64_t *ret_shown, struct fpl_err *err)
 {
-	CLEANUP(writer_fini)
-	struct writer writer = { .recording = recording,
-				 .weighed = sample_type_is_weighed(recording) };
+	const struct recording *recording = writer->recording;
 	struct measure measure;
 	int error;
 
-	(void)options;
 	measure_init(recording, &measure);
-	pprof_fields_init(&writer.fields, to, recording);
-	pprof_places_init(&writer.places, recording);
-	pprof_meta_write(&writer.fields, writer.weighed);
-	put_words(&writer);
-	pprof_places_start(&writer.places, &writer.fields);
-	write_stacks(&writer);
-	*ret_shown = measure_of(&measure, writer.shown_kept, writer.weight_kept);
-	error = writer.fields.members.error;
+	writer->weighed = sample_type_is_weighed(recording);
+	pprof_fields_init(&writer->fields, to, recording);
+	pprof_places_init(&writer->places, recording);
+	writer->places.all_named = writer->plain;
+	pprof_meta_write(&writer->fields, writer->weighed, writer->plain);
+	put_words(writer);
+	pprof_places_start(&writer->places, &writer->fields);
+	write_stacks(writer);
+	*ret_shown = measure_of(&measure, writer->shown_kept, writer->weight_kept);
+	error = writer->fields.members.error;
 	if (error)
 		return fpl_fail(err, error, "%" PRIu64 " of %" PRIu64 " samples are in it: %s",
-				writer.shown_kept, recording_shown(recording), strerror(-error));
+				writer->shown_kept, recording_shown(recording), strerror(-error));
 	return 0;
+}
+
+int pprof_write(FILE *to, const struct recording *recording, const struct format_options *options,
+		uint64_t *ret_shown, struct fpl_err *err)
+{
+	CLEANUP(writer_fini) struct writer writer = { .recording = recording };
+
+	(void)options;
+	return write_all(&writer, to, ret_shown, err);
+}
+
+int pprof_write_plain(FILE *to, const struct recording *recording, uint64_t *ret_bytes,
+		      struct fpl_err *err)
+{
+	CLEANUP(writer_fini) struct writer writer = { .recording = recording, .plain = true };
+	uint64_t shown;
+	int code = write_all(&writer, to, &shown, err);
+
+	*ret_bytes = writer.fields.bytes;
+	return code;
 }

@@ -20,3 +20,10 @@
 FPL_MUST_CHECK int pprof_write(FILE *to, const struct recording *recording,
 			       const struct format_options *options, uint64_t *ret_shown,
 			       struct fpl_err *err);
+
+/*
+ * The same without what only fpless reads, and what others make series of: labels of samples,
+ * comments. *ret_bytes: its size when it is unpacked.
+ */
+FPL_MUST_CHECK int pprof_write_plain(FILE *to, const struct recording *recording,
+				     uint64_t *ret_bytes, struct fpl_err *err);

@@ -5,21 +5,15 @@
  * where to listen, the file of the token, and that of metrics ("": none). A program of its own, so
  * that fpless is not linked with a web server.
  */
-#include <errno.h>
-#include <grp.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/alloc.h"
-#include "base/cleanup.h"
 #include "base/log.h"
-#include "base/run_user.h"
 #include "base/service.h"
-#include "proc/rights.h"
+#include "proc/leave_root.h"
 #include "serve/server.h"
 
 enum { EXIT_CANNOT_RUN = 2 }; /* as of fpless */
@@ -51,46 +45,6 @@ static void ready(void *ctx)
 	service_tell(&serving->service, "READY=1\nSTATUS=Requests are answered.");
 }
 
-/*
- * May @user read @store, and execute @program? A folder on the way may be another user's alone, one
- * above the working directory, too: a store is opened by its whole path.
- */
-static bool may_serve(const struct run_user *user, const char *store, const char *program)
-{
-	AUTO_FREE char *path = NULL;
-	bool may;
-
-	if (setgroups(0, NULL) || setegid(user->gid) || seteuid(user->uid))
-		return false;
-	path = realpath(store, NULL);
-	may = path ? !euidaccess(path, R_OK) : errno != EACCES;
-	may = may && !euidaccess(program, X_OK);
-	return !seteuid(0) && !setegid(0) && may;
-}
-
-/*
- * As root become the run's user, in the group that may read the store. Everything that needs more
- * is open by now. Capabilities go in any case.
- */
-static int leave_root(const char *folder, const char *program, struct fpl_err *err)
-{
-	AUTO_FREE char *store = must_asprintf("%s/fpless.db", folder);
-	struct run_user user;
-	struct stat st;
-	int code;
-
-	if (run_user_find(&user)) {
-		if (!stat(store, &st) || !stat(folder, &st))
-			user.gid = st.st_gid;
-		code = may_serve(&user, store, program) ? run_user_become(&user) : -EACCES;
-		if (code)
-			fpl_log(FPL_LOG_WARN,
-				"serve: %s: not to be read by user %u: the server goes on as root, without capabilities",
-				store, user.uid);
-	}
-	return rights_drop_all(err);
-}
-
 static int serve(struct serving *serving, char **argv, struct fpl_err *err)
 {
 	const struct server_options options = {
@@ -99,12 +53,17 @@ static int serve(struct serving *serving, char **argv, struct fpl_err *err)
 		.metrics = *argv[ARG_METRICS] ? argv[ARG_METRICS] : NULL,
 		.door = &serving->door,
 	};
+	const struct leave_root leaving = {
+		.verb = "serve",
+		.store = argv[ARG_STORE],
+		.program = argv[ARG_PROGRAM],
+	};
 	int code = strcmp(argv[ARG_FAMILY], "tcp") == 0
 			   ? door_open_tcp(argv[ARG_ADDRESS], argv[ARG_TOKEN], &serving->door, err)
 			   : door_open_unix(argv[ARG_ADDRESS], &serving->door, err);
 
 	if (!code)
-		code = leave_root(argv[ARG_STORE], argv[ARG_PROGRAM], err);
+		code = leave_root(&leaving, err);
 	return code ? code : server_run(&options, ready, serving, err);
 }
 

@@ -18,7 +18,7 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "serve/answer.h"
-#include "serve/asking.h"
+#include "base/asking.h"
 
 enum {
 	TICK_MS = 250, /* between looks at the clock, if there are visitors */

@@ -14,7 +14,7 @@ expect 0 '' agent --help
 says '^  -F, --frequency'
 
 # Nonsense is refused in one line that names it.
-refused 'expected list, top, find, analyze, diff, export, flame, import or check' query
+refused 'expected list, top, find, analyze, diff, export, flame, import, check or profiles' query
 refused "'lists': expected list" query lists
 refused 'find: expected a time or a function' query find
 refused "find: 'b': unexpected" query find a b

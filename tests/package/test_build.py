@@ -70,6 +70,7 @@ class Build(unittest.TestCase):
             for library in ("libc6", "libbpf1", "libelf1", "libdw1"):
                 self.assertRegex(depends, rf"\b{library} \(>= ")
             self.assertNotIn("microhttpd", depends, "a plain fpless has no web server")
+            self.assertNotIn("curl", depends, "a plain fpless has no client of HTTP")
         for deb in (self.agent, self.packed_agent):
             self.assertRegex(said("dpkg-deb", "-f", deb, "Depends"), r"\blibmicrohttpd12 \(>= ")
 
@@ -96,8 +97,8 @@ class Build(unittest.TestCase):
         files = contents(self.agent)
         self.assertEqual(files, contents(self.packed_agent))
         for path, mode in (("/lib/systemd/system/fpless-agent.service", "-rw-r--r--"), ("/etc/fpless/agent.conf", "-rw-r--r--"),
-                           ("/lib/systemd/system/fpless-serve.service", "-rw-r--r--"),
-                           ("/usr/lib/fpless/fpless-serve", "-rwxr-xr-x")):
+                           ("/lib/systemd/system/fpless-serve.service", "-rw-r--r--"), ("/lib/systemd/system/fpless-push@.service", "-rw-r--r--"),
+                           ("/usr/lib/fpless/fpless-push", "-rwxr-xr-x"), ("/usr/lib/fpless/fpless-serve", "-rwxr-xr-x")):
             self.assertEqual(files[path], (mode, "root/root"))
             self.assertNotIn(path, contents(self.deb), "a plain fpless has no service")
         for deb in (self.agent, self.packed_agent):

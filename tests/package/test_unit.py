@@ -3,7 +3,7 @@
 """usage: test_unit.py SOURCE
 
 systemd understands every line of the units of fpless-agent, and their rights are few: an exposure of at most 3.3 of what
-samples, of 1.5 of what serves."""
+samples, of 1.5 of what serves and sends."""
 
 import os
 import shutil
@@ -12,7 +12,8 @@ import sys
 import tempfile
 
 # Of each: its file in debian, and the exposure in tenths.
-UNITS = {"fpless-agent.service": ("fpless-agent.service", 33), "fpless-serve.service": ("fpless-agent.fpless-serve.service", 15)}
+UNITS = {"fpless-agent.service": ("fpless-agent.service", 33), "fpless-serve.service": ("fpless-agent.fpless-serve.service", 15),
+         "fpless-push@.service": ("fpless-agent@.fpless-push.service", 15)}
 
 
 def analyze(*arguments):
@@ -38,7 +39,7 @@ def main():
             program.write("#!/bin/sh\n")
         for name, (file, exposure) in UNITS.items():
             unit = shutil.copy(os.path.join(os.path.abspath(sys.argv[1]), "debian", file), os.path.join(units, name))
-            analyze("verify", f"--root={root}", "--man=no", "--recursive-errors=no", name)
+            analyze("verify", f"--root={root}", "--man=no", "--recursive-errors=no", name.replace("@.", "@pyroscope."))
             print(name, analyze("security", "--offline=true", f"--threshold={exposure}", "--no-pager", unit).splitlines()[-1])
     return 0
 

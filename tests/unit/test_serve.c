@@ -11,7 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
-#include "serve/asking.h"
+#include "base/asking.h"
 #include "serve/door.h"
 #include "serve/question.h"
 

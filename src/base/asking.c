@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "serve/asking.h"
+#include "base/asking.h"
 
 #include <errno.h>
 #include <fcntl.h>
