@@ -241,8 +241,10 @@ static inline void jvm_make_symbol_text(struct jvm_memory *jvm, uint64_t at, con
 static inline void jvm_make_blob(struct jvm_memory *jvm, uint64_t block, uint32_t segments,
 				 const char *name, int new)
 {
-	uint64_t blob = block + 16;
+	uint64_t blob = block + 16, first = (block - JVM_HEAP) / 128;
 
+	for (uint32_t i = 0; i < segments; i++)
+		jvm_put(jvm, JVM_SEGMAP + first + i, i, 1);
 	jvm_put(jvm, block, segments, new ? 4 : 8);
 	jvm_put(jvm, block + (new ? 4 : 8), 1, 1);
 	jvm_put(jvm, blob + 96, jvm_text(jvm, name), 8);

@@ -48,6 +48,19 @@ static int describe(struct world *w)
 	return hotspot_describe(w->memory, JVM_BASE, &w->hotspot, &w->err);
 }
 
+/* Ask about code in each of the three blobs. */
+static void name_all(struct world *w)
+{
+	const uint64_t asked[] = { hotspot_asked(JVM_HEAP + 0x100, 0),
+				   hotspot_asked(JVM_CODE + 0x10, 0),
+				   hotspot_asked(JVM_CODE + 0x20, HOTSPOT_ASKED_LEAF),
+				   hotspot_asked(JVM_HEAP + 0x1000, 0),
+				   hotspot_asked(JVM_HEAP_END, 0) };
+
+	assert_int_equal(hotspot_names(w->memory, &w->hotspot, asked, ARRAY_SIZE(asked), &w->table),
+			 0);
+}
+
 static const char *name_at(struct world *w, uint64_t addr)
 {
 	struct code_match match;
@@ -71,7 +84,7 @@ static void check_all(struct world *w, bool is_new)
 	assert_int_equal(heap->complete_bytes, is_new ? 2 : 4);
 	assert_int_equal(heap->code_bytes, is_new ? 4 : 8);
 	assert_true(hotspot_check(&w->hotspot));
-	assert_int_equal(hotspot_names(w->memory, &w->hotspot, NULL, 0, &w->table), 0);
+	name_all(w);
 	assert_int_equal(code_table_arrange(&w->table), 0);
 	assert_int_equal(w->table.nr, 3);
 	assert_string_equal(name_at(w, JVM_NMETHOD + 0x80), "java.lang.String.length");
@@ -160,9 +173,13 @@ static void code_that_lies_has_no_name(void **state)
 		{ "a name of no bytes", JVM_DATA + 0x444, 0, 2, 2 },
 		{ "a blob larger than its block", JVM_NMETHOD + 12, 0x7fffffff, 4, 2 },
 		{ "code before the blob", JVM_NMETHOD + 32, JVM_NMETHOD - 1, 8, 2 },
-		{ "a block of no segments", JVM_NMETHOD - 16, 0, 8, 1 },
-		{ "a block of -1 segments", JVM_NMETHOD - 16, UINT64_MAX, 8, 1 },
-		{ "a block of 2^31 segments", JVM_NMETHOD - 16, 1u << 31, 8, 1 },
+		{ "a block of no segments", JVM_NMETHOD - 16, 0, 8, 2 },
+		{ "a block of -1 segments", JVM_NMETHOD - 16, UINT64_MAX, 8, 2 },
+		{ "a block of 2^31 segments", JVM_NMETHOD - 16, 1u << 31, 8, 2 },
+		{ "a block that ends before the code", JVM_NMETHOD - 16, 1, 8, 2 },
+		{ "no block", JVM_SEGMAP + 17, 0xff, 1, 2 },
+		{ "a block before the heap", JVM_SEGMAP + 17, 0xfe, 1, 2 },
+		{ "a block in a block", JVM_SEGMAP + 17, 0, 1, 2 },
 		{ "a block that is free", JVM_NMETHOD - 8, 0, 1, 2 },
 	};
 	struct world *w = *state;
@@ -176,7 +193,7 @@ static void code_that_lies_has_no_name(void **state)
 		code_table_fini(&w->table);
 		code_table_init(&w->table, 1 << 20);
 		assert_int_equal(describe(w), 0);
-		assert_int_equal(hotspot_names(w->memory, &w->hotspot, NULL, 0, &w->table), 0);
+		name_all(w);
 		assert_int_equal(w->table.nr, cases[i].nr);
 	}
 }
@@ -185,7 +202,8 @@ static void code_that_lies_has_no_name(void **state)
  * innermost first; "": nothing is known. */
 static const char *inlined_at(struct world *w, uint64_t pc, bool is_leaf, char ret[512])
 {
-	uint64_t asked = hotspot_asked(pc, is_leaf);
+	uint64_t asked =
+		hotspot_asked(pc, HOTSPOT_ASKED_LINES | (is_leaf ? HOTSPOT_ASKED_LEAF : 0));
 	struct code_match match;
 	size_t size = 0;
 
