@@ -197,6 +197,35 @@ static int add_nmethod(const struct walk *walk, const struct hotspot_nmethod *nm
 	return code || !walk->hotspot->has_scopes ? code : add_all_inlined(walk, nmethod, end);
 }
 
+/* Is it one of the methods of its class? One that was redefined is not, nor is other memory. */
+static bool is_method(const struct walk *walk, uint64_t method, const struct method_name *name)
+{
+	const struct hotspot_names_layout *layout = &walk->hotspot->layout;
+	uint64_t code, holder, methods, idnum, nr, found;
+
+	return follow(walk, method + layout->const_method, &code) &&
+	       follow(walk, name->pool + layout->holder, &holder) &&
+	       follow(walk, holder + layout->methods, &methods) &&
+	       jit_read_uint(walk->memory, code + layout->idnum, 2, &idnum) &&
+	       jit_read_uint(walk->memory, methods + layout->methods_length, 4, &nr) &&
+	       idnum < nr &&
+	       jit_read_uint(walk->memory, methods + layout->methods_data + 8 * idnum, 8, &found) &&
+	       found == method;
+}
+
+/* The Method at @addr, which a frame of the interpreter runs. */
+static int add_method(const struct walk *walk, uint64_t addr)
+{
+	struct method_name method;
+	char name[2 * NAME_MAX_BYTES];
+
+	if (!walk->hotspot->has_methods || !read_method(walk, addr, &method) ||
+	    !is_method(walk, addr, &method))
+		return 0;
+	write_name(&method, name);
+	return code_table_add(walk->table, addr, 1, 0, name, strlen(name));
+}
+
 /* *ret_end: where the code of @blob ends, if it makes sense. */
 static int add_blob(const struct walk *walk, const struct blob *blob, uint64_t *ret_end)
 {
@@ -291,7 +320,9 @@ int hotspot_names(struct jit_memory *memory, const struct hotspot *hotspot, cons
 	for (size_t i = 0; hotspot->has_names && !code && i < nr_asked; i++) {
 		uint64_t pc = asked[i] >> HOTSPOT_ASKED_SHIFT;
 
-		if (pc >= end)
+		if (asked[i] & HOTSPOT_ASKED_METHOD)
+			code = add_method(&walk, pc);
+		else if (pc >= end)
 			code = add_code(&walk, pc, &end);
 	}
 	return code;

@@ -160,6 +160,9 @@ void names_user(const struct names *names, const struct profile_stack *stack, ui
 		name_script(names, frame, ret);
 	else if (!frame_is_raw(frame) || !name_generated(names, stack, frame, ret))
 		name_user(names, frame, ret);
+	/* of one that cannot be told, no more is known than this */
+	if (fpl_frame_is_method(frame) && !ret->symbol)
+		*ret = (struct frame_name){ .symbol = "Interpreter", .start = NAMES_NO_START };
 }
 
 void names_kernel(const struct names *names, uint64_t addr, size_t idx, struct frame_name *ret)

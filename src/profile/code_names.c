@@ -21,8 +21,7 @@
 
 #define RETRY_MIN_NS 250000000ull  /* a file that is not there yet is looked for again */
 #define RETRY_MAX_NS 8000000000ull /* each time after twice the pause */
-#define JVM_MIN_NS   200000000ull  /* between two readings of a JVM's code at first, */
-#define JVM_MAX_NS   1000000000ull /* and later */
+#define JVM_PAUSE_NS 200000000ull  /* between two readings of JVMs' code */
 #define PARENTS_MAX  8u /* images a name is looked for in: a child has its parent's code */
 
 struct code_image {
@@ -44,7 +43,7 @@ struct code_names {
 	size_t last;			  /* found last */
 	bool keeps_files;		  /* the run is cut */
 	struct jvm_codes *jvms;		  /* held; its names are found after these */
-	uint64_t jvm_ns, jvm_pause_ns;	  /* as an image's retry_ns: JVMs are read again */
+	uint64_t jvm_ns;		  /* as an image's retry_ns: JVMs are read again */
 	struct code_loader *loader;	  /* owned; NULL once finished */
 	struct parser *parser;		  /* borrowed, until it is finished */
 	struct opener *opener;		  /* of it */
@@ -179,14 +178,10 @@ static void meet_jvm(struct code_names *names, const struct code_event *event, u
 {
 	if (!names->jvms)
 		return;
-	if (jvm_codes_open(names->jvms, event->gen, event->pid, event->jvm_base))
-		names->jvm_pause_ns = 0;
-	else if (now < names->jvm_ns)
+	if (!jvm_codes_open(names->jvms, event->gen, event->pid, event->jvm_base) &&
+	    now < names->jvm_ns)
 		return;
-	names->jvm_pause_ns = names->jvm_pause_ns ? names->jvm_pause_ns * 3 / 2 : JVM_MIN_NS;
-	if (names->jvm_pause_ns > JVM_MAX_NS)
-		names->jvm_pause_ns = JVM_MAX_NS;
-	names->jvm_ns = now + names->jvm_pause_ns;
+	names->jvm_ns = now + JVM_PAUSE_NS;
 	code_loader_read_jvms(names->loader, names->jvms);
 }
 

@@ -265,6 +265,8 @@ static int make_tables(struct engine *engine, struct fpl_err *err)
 static int make_publisher(struct engine *engine)
 {
 	regions_init(&engine->regions, engine->kernel.regions);
+	/* frames are compared by their pcs */
+	engine->regions.has_pcs = engine->options->compare;
 	return publisher_init(&engine->publisher, &(struct publisher_config){
 							  .entries = engine->kernel.mappings,
 							  .nr_entries = engine->kernel.nr_mappings,

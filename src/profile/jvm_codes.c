@@ -290,6 +290,18 @@ static struct image *image_at(struct jvm_codes *codes, size_t idx)
 	return image;
 }
 
+/* Is there anything to ask? */
+static bool has_new(struct jvm_codes *codes)
+{
+	bool ret = false;
+
+	pthread_mutex_lock(&codes->lock);
+	for (size_t i = 0; !ret && i < codes->images.nr; i++)
+		ret = codes->images.list[i]->memory_fd >= 0 && codes->images.list[i]->code.news.nr;
+	pthread_mutex_unlock(&codes->lock);
+	return ret;
+}
+
 /* All names go where they take too much: those that stacks still have are asked anew. */
 static void make_room(struct jvm_codes *codes)
 {
@@ -305,7 +317,7 @@ static void read_all(struct jvm_codes *codes, struct parser *parser)
 {
 	struct image *image;
 
-	if (!image_at(codes, 0) || (!codes->client && client_open(parser, &codes->client, NULL)))
+	if (!has_new(codes) || (!codes->client && client_open(parser, &codes->client, NULL)))
 		return;
 	if (codes->forgets)
 		make_room(codes);

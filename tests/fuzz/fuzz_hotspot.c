@@ -47,7 +47,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				   hotspot_asked(JVM_CODE + 0x1f, lines),
 				   hotspot_asked(JVM_CODE + 0x20, lines | HOTSPOT_ASKED_LEAF),
 				   hotspot_asked(JVM_CODE + 0x3f, lines),
-				   hotspot_asked(JVM_HEAP + 0x1000, 0) };
+				   hotspot_asked(JVM_HEAP + 0x1000, 0),
+				   hotspot_asked(JVM_DATA + 0x200, HOTSPOT_ASKED_METHOD) };
 	struct jit_memory *memory = NULL;
 	struct code_table table;
 	struct hotspot hotspot;

@@ -96,6 +96,12 @@ def functions(stack):
     return found
 
 
+def is_interpreted(found, names):
+    """Is a method of the chain not compiled? It has no line then."""
+    chain = found[:names.index("Inlined.m00") + 1]
+    return any(name == "Interpreter" or (name.startswith("Inlined.") and not line) for name, line in chain[1:])
+
+
 def java_threads(run):
     """Stacks of Java code: those with a frame of the chain, and their counts."""
     return [stack for stack in run.stacks
@@ -105,10 +111,12 @@ def java_threads(run):
 def fault_of(stack):
     """What is wrong with the order of the chain's methods; None: nothing."""
     names = [frame["symbol"] or "" for frame in stack["user"]]
+    if names[:1] == ["Interpreter"]:  # a method that begins or ends
+        names = names[1:]
     chain = [int(name[7:]) for name in names if name.startswith("Chain.m") and name[7:].isdigit()]
     whole = list(range(chain[0], -1, -1)) if chain else []
     until = names.index("Chain.m00") if "Chain.m00" in names else len(names)
-    if "Interpreter" in names[:until]:  # some of the methods are not compiled yet
+    if "Interpreter" in names[:until]:  # some of the methods were not read
         return None if chain == sorted(set(chain), reverse=True) else " < ".join(names)
     return None if chain == whole and (chain or "Chain.leaf" not in names) else " < ".join(names)
 
@@ -143,6 +151,20 @@ class JavaIsWalked(JavaCase):
         made = [(stack["count"], frame) for stack in whole for frame in stack["user"] if frame.get("origin") == "jit"]
         named = sum(count for count, frame in made if frame["symbol"])
         self.assert_share(named, sum(count for count, _ in made), 0.97)
+
+    def test_interpreted_methods_are_named(self):
+        java, *options = self.compiled()
+        run = self.profile("-F", "499", "--", java, "-Xint", *options, "2000")
+        stacks = [stack for stack in java_threads(run) if stack["stop"] == "outermost"]
+        self.assertEqual([fault for fault in map(fault_of, stacks) if fault], [])
+        nr = sum(stack["count"] for stack in stacks)
+        callers = sum(stack["count"] for stack in stacks
+                      if all(frame["symbol"] != "Interpreter" for frame in stack["user"][1:]))
+        leaves = sum(stack["count"] for stack in stacks if stack["user"][0]["symbol"] != "Interpreter")
+        print(f"{nr} samples, in {callers} all callers have names, in {leaves} the leaf does")
+        self.assert_share(nr, sum(stack["count"] for stack in java_threads(run)), 0.98)
+        self.assert_share(callers, nr, 0.9)  # what is met in the last second of a JVM is not read
+        self.assert_share(leaves, nr, 0.8)
 
     def test_a_jvm_that_runs_already_and_one_that_is_not_asked(self):
         process = self.running()
@@ -228,7 +250,7 @@ class WhatIsInlinedIsKnown(RootCase):
         nr = inlined = 0
         for stack, found in stacks:
             names = [name for name, _ in found]
-            if names[0] != "Inlined.leaf" or "Interpreter" in names[:names.index("Inlined.m00")]:
+            if names[0] != "Inlined.leaf" or is_interpreted(found, names):
                 continue
             self.assertEqual(found[1:1 + len(chain)], [(name, calls[name]) for name in chain])
             self.assertEqual([name for name in names if name.startswith("Inlined.m")],
@@ -246,7 +268,7 @@ class WhatIsInlinedIsKnown(RootCase):
         nr = deep = 0
         for stack, found in stacks:
             names = [name for name, _ in found]
-            if "Interpreter" in names[:names.index("Inlined.m00")]:
+            if is_interpreted(found, names):
                 continue
             start = order.index(names[0])
             self.assertEqual(names[:len(order) - start], order[start:])

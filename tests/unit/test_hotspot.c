@@ -353,6 +353,74 @@ static void a_jvm_without_scopes_has_names(void **state)
 	}
 }
 
+/* The name of the Method at @addr; "": no method is there. */
+static const char *method_at(struct world *w, uint64_t addr)
+{
+	uint64_t asked = hotspot_asked(addr, HOTSPOT_ASKED_METHOD);
+
+	code_table_fini(&w->table);
+	code_table_init(&w->table, 1 << 20);
+	assert_int_equal(describe(w), 0);
+	assert_int_equal(hotspot_names(w->memory, &w->hotspot, &asked, 1, &w->table), 0);
+	assert_int_equal(code_table_arrange(&w->table), 0);
+	return name_at(w, addr);
+}
+
+static void a_method_is_named_if_its_class_has_it(void **state)
+{
+	static const struct {
+		const char *what;
+		uint64_t addr, value;
+		uint8_t size;
+	} cases[] = {
+		{ "another number", JVM_DATA + 0x240 + 36, 0, 2 },
+		{ "a number behind the array", JVM_DATA + 0x240 + 36, 2, 2 },
+		{ "another method there", JVM_METHODS + 16, JVM_DATA + 0x500, 8 },
+		{ "an array that is nowhere", JVM_DATA + 0x400 + 16, 16, 8 },
+		{ "no array", JVM_DATA + 0x400 + 16, 0, 8 },
+		{ "no class", JVM_DATA + 0x280 + 24, 0, 8 },
+		{ "no ConstMethod", JVM_DATA + 0x200 + 8, 0, 8 },
+	};
+	const uint64_t method = JVM_DATA + 0x200;
+	struct world *w = *state;
+
+	for (int new = 0; new < 2; new ++) {
+		memset(&w->jvm, 0, sizeof(w->jvm));
+		jvm_make(&w->jvm, new);
+		assert_string_equal(method_at(w, method), "java.lang.String.length");
+		assert_int_equal(w->hotspot.heaps[0].has_methods, 1);
+		assert_int_equal(w->hotspot.heaps[0].const_method_off, 8);
+		assert_int_equal(w->hotspot.heaps[0].const_bytes, 48);
+		assert_int_equal(w->hotspot.heaps[0].code_size_off, 32);
+		assert_string_equal(method_at(w, method + 8), "");
+		assert_string_equal(method_at(w, JVM_CODE), "");
+		assert_string_equal(method_at(w, 16), "");
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		print_message("%s\n", cases[i].what);
+		memset(&w->jvm, 0, sizeof(w->jvm));
+		jvm_make(&w->jvm, 0);
+		jvm_put(&w->jvm, cases[i].addr, cases[i].value, cases[i].size);
+		assert_string_equal(method_at(w, method), "");
+	}
+}
+
+/* Walks do not tell methods then, so frames of the interpreter have their pcs. */
+static void a_jvm_without_numbers_of_methods_has_other_names(void **state)
+{
+	struct world *w = *state;
+	uint8_t *name;
+
+	jvm_make(&w->jvm, 0);
+	name = memmem(w->jvm.bytes, sizeof(w->jvm.bytes), "_method_idnum", 14);
+	assert_non_null(name);
+	*name = 'X';
+	assert_string_equal(method_at(w, JVM_DATA + 0x200), "");
+	assert_int_equal(w->hotspot.heaps[0].has_methods, 0);
+	name_all(w);
+	assert_int_equal(w->table.nr, 3);
+}
+
 static void a_reader_stops_when_it_has_read_enough(void **state)
 {
 	struct world *w = *state;
@@ -379,6 +447,8 @@ int main(void)
 		TEST(leaves_are_not_known_where_the_jvm_began_without),
 		TEST(scopes_that_lie_are_not_shown),
 		TEST(a_jvm_without_scopes_has_names),
+		TEST(a_method_is_named_if_its_class_has_it),
+		TEST(a_jvm_without_numbers_of_methods_has_other_names),
 		TEST(a_reader_stops_when_it_has_read_enough),
 	};
 
