@@ -55,7 +55,10 @@ struct fpl_region {
 	__u8 code_off; /* of code_bytes: 8, an address, or 4, bytes from the blob's beginning */
 	__u8 code_bytes;
 	__u32 script_rule;
-	__u32 _pad;
+	__u8 has_methods; /* frames of the interpreter are told by their method, whose fields are */
+	__u8 const_method_off; /* the address of its ConstMethod */
+	__u8 const_bytes;      /* of that, behind which its bytecode is */
+	__u8 code_size_off;    /* in it: u16, the bytes of that */
 };
 _Static_assert(sizeof(struct fpl_region) == 64, "fpl_region is map ABI: one cache line");
 
@@ -92,8 +95,20 @@ fpl_region_holds(const struct fpl_region *region)
  */
 #define FPL_FRAME_JIT (FPL_FRAME_RAW | 4ull << 56)
 
+/*
+ * A frame of HotSpot's interpreter has these bits, and the address of its Method in the place of a
+ * pc: all such frames have the same few pcs. It is exact, whether it is a leaf or not.
+ */
+#define FPL_FRAME_METHOD (FPL_FRAME_JIT | 2ull << 56)
+
+static inline __attribute__((__always_inline__)) int fpl_frame_is_method(__u64 frame)
+{
+	/* no address is above 2^47; what frame pointers lead to may be any number */
+	return (frame & (FPL_FRAME_RAW | 0x1fffull << 47)) == FPL_FRAME_METHOD;
+}
+
 static inline __attribute__((__always_inline__)) int fpl_frame_is_jit(__u64 frame)
 {
-	/* no code is above 2^47; what frame pointers lead to may be any number */
-	return (frame & (FPL_FRAME_RAW | 0x1fffull << 47)) == FPL_FRAME_JIT;
+	return (frame & (FPL_FRAME_RAW | 0x1fffull << 47)) == FPL_FRAME_JIT ||
+	       fpl_frame_is_method(frame);
 }

@@ -638,8 +638,12 @@ WALK_INLINE int walk_is_region(const struct fpl_walk *walk, __u64 pc)
 WALK_INLINE int walk_leave_region(struct walker *walker, __u64 pc)
 {
 	struct fpl_walk *walk = walker->walk;
-	int method = walk_region(walker, pc), stop = FPL_STOP_NONE;
+	__u64 *frame = &walker->frames[(walk->nr_frames - 1) & (FPL_DEPTH_MAX - 1)];
+	int method, stop = FPL_STOP_NONE;
 
+	walk->frame = *frame;
+	method = walk_region(walker, pc);
+	*frame = walk->frame;
 	if (method == WALK_REGION_NOTHING)
 		return walk_without_cfi(walker, pc);
 	if (method == WALK_REGION_RULE)

@@ -223,8 +223,39 @@ WALK_INLINE int region_compiled(struct env *env, struct fpl_walk *walk,
 	return region_rule(walk, pops ? 16 : 8, pops);
 }
 
+/*
+ * Is the frame at rbp that of the interrupted instruction? A method that begins has made none yet,
+ * one that ends has one no more: then rbp is the caller's. In between r13 is where the bytecode is
+ * executed: in that of @method.
+ */
+WALK_INLINE int region_is_own(struct env *env, const struct fpl_walk *walk,
+			      const struct fpl_region *region, __u64 method)
+{
+	__u64 code = 0;
+	__u16 size = 0;
+
+	return walk->known & WALK_BIT(ARCH_R13) &&
+	       !env_read_code(env, &code, sizeof(code), method + region->const_method_off) &&
+	       !env_read_code(env, &size, sizeof(size), code + region->code_size_off) &&
+	       walk->reg[ARCH_R13] - code - region->const_bytes < size;
+}
+
+/* Tell the interpreter's frame at @fp by its method. */
+WALK_INLINE void region_method(struct env *env, struct fpl_walk *walk,
+			       const struct fpl_region *region, __u64 fp)
+{
+	struct walker walker = { .walk = walk, .env = env };
+	__u64 method;
+
+	if (region->has_methods && !walk_read(&walker, fp - 24, &method) && method &&
+	    !(method >> 47) && (!walk->exact || region_is_own(env, walk, region, method)))
+		walk->frame = (walk->frame & 3ull << FPL_FRAME_ORIGIN_SHIFT) | FPL_FRAME_METHOD |
+			      FPL_FRAME_EXACT | method;
+}
+
 /* A frame of the interpreter: rbp leads to the caller's, below it is the caller's rsp. */
-WALK_INLINE int region_interpreted(struct env *env, struct fpl_walk *walk)
+WALK_INLINE int region_interpreted(struct env *env, struct fpl_walk *walk,
+				   const struct fpl_region *region)
 {
 	struct walker walker = { .walk = walk, .env = env };
 	__u64 fp = walk->reg[ARCH_FP], caller_fp, ra, sp;
@@ -235,6 +266,7 @@ WALK_INLINE int region_interpreted(struct env *env, struct fpl_walk *walk)
 		return WALK_REGION_NOTHING;
 	if ((sp & 7) || sp < fp + 16 || sp - fp > 8ull * FPL_METHOD_FRAME_MAX)
 		return WALK_REGION_NOTHING;
+	region_method(env, walk, region, fp);
 	walk->reg[ARCH_SP] = sp;
 	walk->reg[ARCH_FP] = caller_fp;
 	walk->known &= WALK_BIT(ARCH_SP) | WALK_BIT(ARCH_FP) | WALK_BIT(ARCH_R15);
@@ -259,7 +291,7 @@ WALK_INLINE int walk_by_region(struct env *env, struct fpl_walk *walk, __u64 pc)
 		return WALK_REGION_NOTHING;
 	words = (__s64)region_field(walk, region->frame_size_off, 4);
 	if (name == REGION_INTERPRETER)
-		return region_interpreted(env, walk);
+		return region_interpreted(env, walk, region);
 	if (name == REGION_STUBS)
 		return WALK_REGION_NOTHING;
 	if (words > 0 && words <= FPL_METHOD_FRAME_MAX)

@@ -107,6 +107,7 @@ struct fpl_walk {
 	__u32 blob_found;
 	__u32 _pad6;
 	__u64 blob[FPL_BLOB_BYTES / 8];
+	__u64 frame; /* at hand: it may be told by something else than its pc */
 	/* script frames (bpf/script.h) */
 	__u64 script_window_addr;
 	__u32 script_window_size; /* bytes; 0: none */

@@ -16,6 +16,7 @@
 #include "naming/feed.h"
 #include "naming/live_names.h"
 #include "profile/code_names.h"
+#include "profile/jvm_codes.h"
 #include "profile/script_codes.h"
 #include "recording/must_add.h"
 #include "report/finished.h"
@@ -173,7 +174,9 @@ static void write_window(struct windows *windows, struct profile *profile)
 		fpl_log(FPL_LOG_WARN, "code made at run time: out of memory for its names");
 	script_codes_name(profile->script_codes, windows->parser);
 	live_names_window(&windows->names, profile, &names);
+	jvm_codes_hold(profile->jvm_codes, windows->parser);
 	write_named(windows, &names, profile);
+	jvm_codes_release(profile->jvm_codes);
 	live_names_window_end(profile, &names);
 	profile_fini(profile);
 }

@@ -40,6 +40,11 @@ enum field {
 	TEXT_LENGTH,
 	TEXT,
 	RELEASE,
+	/* methods that are interpreted need these */
+	METHOD_NUMBER,
+	METHODS,
+	METHODS_LENGTH,
+	METHODS_DATA,
 	/* what is inlined needs these */
 	PCS,
 	PC_OFFSET,
@@ -111,6 +116,10 @@ static const struct hotspot_field wanted[NR_FIELDS] = {
 	[TEXT_LENGTH] = { .type = "Symbol", .name = "_length" },
 	[TEXT] = { .type = "Symbol", .name = "_body" },
 	[RELEASE] = { .type = "Abstract_VM_Version", .name = "_s_vm_release" },
+	[METHOD_NUMBER] = { .type = "ConstMethod", .name = "_method_idnum" },
+	[METHODS] = { .type = "InstanceKlass", .name = "_methods" },
+	[METHODS_LENGTH] = { .type = "Array<int>", .name = "_length" },
+	[METHODS_DATA] = { .type = "Array<Method*>", .name = "_data" },
 	[PCS] = { .type = "nmethod", .name = "_scopes_pcs_offset" },
 	[PC_OFFSET] = { .type = "PcDesc", .name = "_pc_offset" },
 	[PC_SCOPE] = { .type = "PcDesc", .name = "_scope_decode_offset" },
@@ -250,6 +259,37 @@ static bool are_numbers(const struct finding *finding, const enum field *list, s
 	return true;
 }
 
+static uint8_t narrow(uint64_t off)
+{
+	return off < UINT8_MAX ? (uint8_t)off : UINT8_MAX;
+}
+
+/* Take what tells a Method, where it is known, so that frames of the interpreter have theirs. */
+static bool take_methods(const struct finding *finding, struct hotspot *ret)
+{
+	static const enum field shorts[] = { METHOD_NUMBER, CODE_SIZE },
+				ints[] = { METHODS_LENGTH };
+	const struct hotspot_field *fields = finding->fields;
+	const struct hotspot_number *size = &finding->types[CONST_METHOD_SIZE];
+
+	if (!are_numbers(finding, shorts, ARRAY_SIZE(shorts), 2) ||
+	    !are_numbers(finding, ints, ARRAY_SIZE(ints), 4) || !fields[METHODS].is_found ||
+	    !fields[METHODS_DATA].is_found || !size->is_found || size->value > UINT8_MAX ||
+	    fields[CONST_METHOD].off > UINT8_MAX || fields[CODE_SIZE].off > UINT8_MAX)
+		return false;
+	ret->layout.idnum = (uint32_t)fields[METHOD_NUMBER].off;
+	ret->layout.methods = (uint32_t)fields[METHODS].off;
+	ret->layout.methods_length = (uint32_t)fields[METHODS_LENGTH].off;
+	ret->layout.methods_data = (uint32_t)fields[METHODS_DATA].off;
+	for (uint32_t i = 0; i < ret->nr_heaps; i++) {
+		ret->heaps[i].has_methods = true;
+		ret->heaps[i].const_method_off = narrow(fields[CONST_METHOD].off);
+		ret->heaps[i].const_bytes = narrow(size->value);
+		ret->heaps[i].code_size_off = narrow(fields[CODE_SIZE].off);
+	}
+	return true;
+}
+
 /* Take where an nmethod has its parts. Returns whether it is known. */
 static bool take_parts(const struct finding *finding, struct hotspot_scopes_layout *ret)
 {
@@ -320,11 +360,6 @@ static bool take_scopes(const struct finding *finding, struct hotspot_scopes_lay
 	return are_numbers(finding, ints, ARRAY_SIZE(ints), 4) &&
 	       are_numbers(finding, shorts, ARRAY_SIZE(shorts), 2) && ret->pc_bytes &&
 	       types[CONST_METHOD_SIZE].is_found && take_parts(finding, ret);
-}
-
-static uint8_t narrow(uint64_t off)
-{
-	return off < UINT8_MAX ? (uint8_t)off : UINT8_MAX;
 }
 
 /* The region of the CodeHeap at @heap. */
@@ -447,6 +482,7 @@ int hotspot_describe(struct jit_memory *memory, uint64_t base, struct hotspot *r
 	if (code == -EAGAIN)
 		return fpl_fail(err, code, "HotSpot: it has not begun yet");
 	ret->has_names = !code && take_layout(&finding, &ret->layout);
+	ret->has_methods = ret->has_names && take_methods(&finding, ret);
 	ret->has_scopes = ret->has_names && take_scopes(&finding, &ret->scopes);
 	return code;
 }

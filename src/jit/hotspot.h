@@ -15,7 +15,6 @@
 #include "symbolize/code_table.h"
 
 #define HOTSPOT_HEAPS_MAX 4u
-#define HOTSPOT_BLOBS_MAX (1u << 18) /* of all heaps, whose names are read */
 
 /* Offsets that names need, in bytes. */
 struct hotspot_names_layout {
@@ -30,6 +29,9 @@ struct hotspot_names_layout {
 	uint32_t holder;	     /* in a ConstantPool */
 	uint32_t class_name;	     /* in a Klass */
 	uint32_t text_length, text;  /* in a Symbol; length: u16 */
+	/* of a Method that is not known by its code: its number in a ConstMethod, u16; the array of
+	 * methods in an InstanceKlass, its length and its entries */
+	uint32_t idnum, methods, methods_length, methods_data;
 };
 
 /* Flat: it crosses the socket of a worker. */
@@ -37,17 +39,24 @@ struct hotspot {
 	char version[64]; /* "17.0.2+8"; "": not known */
 	uint32_t nr_heaps;
 	uint32_t has_names;			    /* layout holds, */
+	uint32_t has_methods;			    /* all of it, */
 	uint32_t has_scopes;			    /* and scopes */
 	struct fpl_region heaps[HOTSPOT_HEAPS_MAX]; /* [nr_heaps], without ids */
 	struct hotspot_names_layout layout;
 	struct hotspot_scopes_layout scopes;
 };
 
+/* Bits that say what is asked of an address */
+#define HOTSPOT_ASKED_LEAF   1u /* it is that of an interrupted instruction itself */
+#define HOTSPOT_ASKED_LINES  2u /* its inlined functions and lines are asked, too */
+#define HOTSPOT_ASKED_METHOD 4u /* it is no code, but the address of a Method */
+#define HOTSPOT_ASKED_SHIFT  3u
+
 /* An address that is asked about as a number: of the instruction itself where it is a leaf, else
- * one before the return address. */
-static inline uint64_t hotspot_asked(uint64_t lookup_pc, bool is_leaf)
+ * one before the return address. @what: HOTSPOT_ASKED_*. */
+static inline uint64_t hotspot_asked(uint64_t lookup_pc, unsigned what)
 {
-	return lookup_pc << 1 | is_leaf;
+	return lookup_pc << HOTSPOT_ASKED_SHIFT | what;
 }
 
 /*
@@ -63,10 +72,12 @@ FPL_MUST_CHECK int hotspot_describe(struct jit_memory *memory, uint64_t base, st
 bool hotspot_check(const struct hotspot *hotspot);
 
 /*
- * Add all code that is there now to @ret: methods as "class.method", stubs by their own names; and
- * behind the method what is inlined at @asked [@nr_asked] (hotspot_asked()), ascending, as far as
- * it is known. Code that makes no sense is left out. Errors: those of code_table_add(). Cost: a
- * read of each blob's header and 7 of each method; hotspot_scopes_read() and lines of each asked.
+ * Add the code that is now at @asked [@nr_asked] (hotspot_asked()), ascending, to @ret: methods as
+ * "class.method", stubs by their own names; a Method as an entry of one byte at its address, if it
+ * is one of its class; and behind a method what is inlined at the addresses
+ * of which that is asked, as far as it is known. Code that makes no sense is left out. Errors:
+ * those of code_table_add(). Cost: for each blob that is met the reads of its header, and 7 of a
+ * method; hotspot_scopes_read() and lines of each address of which they are asked.
  */
 FPL_MUST_CHECK int hotspot_names(struct jit_memory *memory, const struct hotspot *hotspot,
 				 const uint64_t *asked, size_t nr_asked, struct code_table *ret);

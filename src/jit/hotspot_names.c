@@ -12,10 +12,15 @@ struct walk {
 	struct jit_memory *memory;
 	const struct hotspot *hotspot;
 	struct code_table *table;
-	uint32_t blobs_left;
 	const uint64_t *asked; /* [nr_asked], ascending */
 	size_t nr_asked;
 	bool has_all_scopes;
+};
+
+/* Code in a heap, and what it is of. */
+struct blob {
+	const struct fpl_region *heap;
+	uint64_t at, room; /* the address of its header, the bytes it may have */
 };
 
 /* The functions at one address, and their texts. */
@@ -149,8 +154,8 @@ static int add_inlined(const struct walk *walk, const struct hotspot_nmethod *nm
 {
 	struct hotspot_scopes scopes;
 	struct inlining inlining;
-	uint64_t pc = asked >> 1;
-	bool is_leaf = asked & 1;
+	uint64_t pc = asked >> HOTSPOT_ASKED_SHIFT;
+	bool is_leaf = asked & HOTSPOT_ASKED_LEAF;
 
 	inlining.size = 0;
 	if ((is_leaf && !walk->has_all_scopes) ||
@@ -164,15 +169,17 @@ static int add_inlined(const struct walk *walk, const struct hotspot_nmethod *nm
 	return code_table_add_lines(walk->table, pc, nmethod->begin, 0, inlining.lines, scopes.nr);
 }
 
-/* The same of all addresses that are asked about in @nmethod, which ends at @end. */
+/* The same of all addresses in @nmethod, which ends at @end, of which it is asked. */
 static int add_all_inlined(const struct walk *walk, const struct hotspot_nmethod *nmethod,
 			   uint64_t end)
 {
-	size_t i = SORTED_NUMBERS(walk->asked, walk->nr_asked, nmethod->begin << 1);
+	size_t i =
+		SORTED_NUMBERS(walk->asked, walk->nr_asked, nmethod->begin << HOTSPOT_ASKED_SHIFT);
 	int code = 0;
 
-	for (; !code && i < walk->nr_asked && walk->asked[i] >> 1 < end; i++)
-		code = add_inlined(walk, nmethod, walk->asked[i]);
+	for (; !code && i < walk->nr_asked && walk->asked[i] >> HOTSPOT_ASKED_SHIFT < end; i++)
+		if (walk->asked[i] & HOTSPOT_ASKED_LINES)
+			code = add_inlined(walk, nmethod, walk->asked[i]);
 	return code;
 }
 
@@ -190,57 +197,107 @@ static int add_nmethod(const struct walk *walk, const struct hotspot_nmethod *nm
 	return code || !walk->hotspot->has_scopes ? code : add_all_inlined(walk, nmethod, end);
 }
 
-/* The blob at @addr, of at most @room bytes. */
-static int add_blob(const struct walk *walk, const struct fpl_region *heap, uint64_t addr,
-		    uint64_t room)
+/* Is it one of the methods of its class? One that was redefined is not, nor is other memory. */
+static bool is_method(const struct walk *walk, uint64_t method, const struct method_name *name)
 {
 	const struct hotspot_names_layout *layout = &walk->hotspot->layout;
-	struct hotspot_nmethod nmethod = { .blob = addr };
-	char kind[JIT_TEXT_MAX], name[256];
-	uint64_t text, size, begin;
+	uint64_t code, holder, methods, idnum, nr, found;
 
-	if (!follow(walk, addr + heap->name_off, &text) ||
-	    !jit_read_text(walk->memory, text, kind) ||
-	    !jit_read_uint(walk->memory, addr + layout->blob_size, 4, &size) || size > room ||
-	    !jit_read_uint(walk->memory, addr + heap->code_off, heap->code_bytes, &begin))
-		return 0;
-	if (heap->code_bytes == 4)
-		begin += addr;
-	if (begin < addr || begin >= addr + size)
-		return 0;
-	nmethod.begin = begin;
-	if (!strcmp(kind, "nmethod") || !strcmp(kind, "native nmethod"))
-		return follow(walk, addr + layout->method, &nmethod.method)
-			       ? add_nmethod(walk, &nmethod, addr + size)
-			       : 0;
-	snprintf(name, sizeof(name), "%.200s", kind);
-	return code_table_add(walk->table, begin, addr + size - begin, 0, name, strlen(name));
+	return follow(walk, method + layout->const_method, &code) &&
+	       follow(walk, name->pool + layout->holder, &holder) &&
+	       follow(walk, holder + layout->methods, &methods) &&
+	       jit_read_uint(walk->memory, code + layout->idnum, 2, &idnum) &&
+	       jit_read_uint(walk->memory, methods + layout->methods_length, 4, &nr) &&
+	       idnum < nr &&
+	       jit_read_uint(walk->memory, methods + layout->methods_data + 8 * idnum, 8, &found) &&
+	       found == method;
 }
 
-/* One block after the other: each says how many segments it has. */
-static int add_heap(struct walk *walk, const struct fpl_region *heap)
+/* The Method at @addr, which a frame of the interpreter runs. */
+static int add_method(const struct walk *walk, uint64_t addr)
+{
+	struct method_name method;
+	char name[2 * NAME_MAX_BYTES];
+
+	if (!walk->hotspot->has_methods || !read_method(walk, addr, &method) ||
+	    !is_method(walk, addr, &method))
+		return 0;
+	write_name(&method, name);
+	return code_table_add(walk->table, addr, 1, 0, name, strlen(name));
+}
+
+/* *ret_end: where the code of @blob ends, if it makes sense. */
+static int add_blob(const struct walk *walk, const struct blob *blob, uint64_t *ret_end)
 {
 	const struct hotspot_names_layout *layout = &walk->hotspot->layout;
-	uint64_t at = heap->start, length, used;
+	const struct fpl_region *heap = blob->heap;
+	struct hotspot_nmethod nmethod = { .blob = blob->at };
+	char kind[JIT_TEXT_MAX], name[256];
+	uint64_t text, size, begin, end;
 
-	while (at < heap->end && walk->blobs_left--) {
-		if (!jit_read_uint(walk->memory, at + layout->block_length,
-				   layout->block_length_bytes, &length) ||
-		    !jit_read_uint(walk->memory, at + layout->block_used, 1, &used))
-			return 0; /* behind the part in use */
-		if (!length || length > (heap->end - at) >> heap->segment_log2)
-			return 0;
+	if (!follow(walk, blob->at + heap->name_off, &text) ||
+	    !jit_read_text(walk->memory, text, kind) ||
+	    !jit_read_uint(walk->memory, blob->at + layout->blob_size, 4, &size) ||
+	    size > blob->room ||
+	    !jit_read_uint(walk->memory, blob->at + heap->code_off, heap->code_bytes, &begin))
+		return 0;
+	if (heap->code_bytes == 4)
+		begin += blob->at;
+	end = blob->at + size;
+	if (begin < blob->at || begin >= end)
+		return 0;
+	*ret_end = end;
+	nmethod.begin = begin;
+	if (!strcmp(kind, "nmethod") || !strcmp(kind, "native nmethod"))
+		return follow(walk, blob->at + layout->method, &nmethod.method)
+			       ? add_nmethod(walk, &nmethod, end)
+			       : 0;
+	snprintf(name, sizeof(name), "%.200s", kind);
+	return code_table_add(walk->table, begin, end - begin, 0, name, strlen(name));
+}
 
-		uint64_t bytes = length << heap->segment_log2;
+/* The segment map leads to the block around @pc, as in bpf/walk_region.h: is it in use? */
+static bool find_blob(const struct walk *walk, const struct fpl_region *heap, uint64_t pc,
+		      struct blob *ret)
+{
+	const struct hotspot_names_layout *layout = &walk->hotspot->layout;
+	uint64_t segment = (pc - heap->start) >> heap->segment_log2, hop = 0, block, length, used;
 
-		if (used && bytes > heap->block_bytes) {
-			int code = add_blob(walk, heap, at + heap->block_bytes,
-					    bytes - heap->block_bytes);
+	for (unsigned i = 0; i < FPL_SEGMENT_HOPS; i++) {
+		if (segment >= heap->segmap_bytes ||
+		    !jit_read_uint(walk->memory, heap->segmap + segment, 1, &hop) || hop == 0xff ||
+		    hop > segment)
+			return false;
+		if (!hop)
+			break;
+		segment -= hop;
+	}
+	block = heap->start + (segment << heap->segment_log2);
+	if (hop ||
+	    !jit_read_uint(walk->memory, block + layout->block_length, layout->block_length_bytes,
+			   &length) ||
+	    !jit_read_uint(walk->memory, block + layout->block_used, 1, &used))
+		return false;
+	if (!used || !length || length > (heap->end - block) >> heap->segment_log2)
+		return false;
+	length <<= heap->segment_log2;
+	*ret = (struct blob){ heap, block + heap->block_bytes, length - heap->block_bytes };
+	return length > heap->block_bytes && pc - block < length;
+}
 
-			if (code)
-				return code;
-		}
-		at += bytes;
+/* The blob around @pc. *ret_end: where its code ends; @pc: it is not known. */
+static int add_code(const struct walk *walk, uint64_t pc, uint64_t *ret_end)
+{
+	const struct hotspot *hotspot = walk->hotspot;
+	struct blob blob;
+
+	*ret_end = pc;
+	for (size_t i = 0; i < hotspot->nr_heaps; i++) {
+		const struct fpl_region *heap = &hotspot->heaps[i];
+
+		if (pc >= heap->start && pc < heap->end)
+			return find_blob(walk, heap, pc, &blob) ? add_blob(walk, &blob, ret_end)
+								: 0;
 	}
 	return 0;
 }
@@ -252,15 +309,21 @@ int hotspot_names(struct jit_memory *memory, const struct hotspot *hotspot, cons
 		.memory = memory,
 		.hotspot = hotspot,
 		.table = ret,
-		.blobs_left = HOTSPOT_BLOBS_MAX,
 		.asked = asked,
 		.nr_asked = nr_asked,
 	};
+	uint64_t end = 0;
 	int code = 0;
 
 	walk.has_all_scopes =
 		nr_asked && hotspot->has_scopes && hotspot_has_all_scopes(memory, &hotspot->scopes);
-	for (size_t i = 0; hotspot->has_names && !code && i < hotspot->nr_heaps; i++)
-		code = add_heap(&walk, &hotspot->heaps[i]);
+	for (size_t i = 0; hotspot->has_names && !code && i < nr_asked; i++) {
+		uint64_t pc = asked[i] >> HOTSPOT_ASKED_SHIFT;
+
+		if (asked[i] & HOTSPOT_ASKED_METHOD)
+			code = add_method(&walk, pc);
+		else if (pc >= end)
+			code = add_code(&walk, pc, &end);
+	}
 	return code;
 }

@@ -12,6 +12,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "profile/jvm_codes.h"
 #include "profile/script_codes.h"
 
 static void batch_init(struct feed_batch *batch)
@@ -107,6 +108,14 @@ static void take_script_codes(void *ctx, struct script_codes *codes)
 	struct feed *feed = ctx;
 
 	feed->script_codes = script_codes_get(codes);
+}
+
+/* engine_listener.jvm_codes: likewise */
+static void take_jvm_codes(void *ctx, struct jvm_codes *codes)
+{
+	struct feed *feed = ctx;
+
+	feed->jvm_codes = jvm_codes_get(codes);
 }
 
 /* Takes the object out of those that wait. False: it does not wait. */
@@ -341,6 +350,7 @@ int feed_init(struct feed *ret, const struct feed_options *options, struct fpl_e
 			      .stack = has_samples || has_windows ? NULL : take_stack,
 			      .look = has_samples || has_windows ? NULL : take_look,
 			      .script_codes = has_windows ? NULL : take_script_codes,
+			      .jvm_codes = has_windows ? NULL : take_jvm_codes,
 			      .window = has_windows ? take_window : NULL,
 			      .look_ms = options->look_ms,
 			      .looks = options->looks,
@@ -363,6 +373,7 @@ void feed_fini(struct feed *feed)
 		return;
 	feed_batch_fini(&feed->waiting);
 	script_codes_put(feed->script_codes);
+	jvm_codes_put(feed->jvm_codes);
 	cleanup_fd(&feed->wake_fd);
 	cleanup_fd(&feed->listener.stop_fd);
 	pthread_mutex_destroy(&feed->lock);
@@ -416,6 +427,7 @@ void feed_take(struct feed *feed, struct feed_batch *ret)
 	pthread_mutex_unlock(&feed->lock);
 	ret->closing = closing;
 	ret->script_codes = feed->script_codes;
+	ret->jvm_codes = feed->jvm_codes;
 }
 
 void feed_await(struct feed *feed, struct feed_batch *ret)

@@ -60,6 +60,7 @@ struct feed_batch {
 	struct feed_retired *retired; /* owned [nr_retired]; those before nr_gone are done with */
 	size_t nr_retired, retired_room, nr_gone;
 	struct script_codes *script_codes; /* borrowed from the feed; NULL: none */
+	struct jvm_codes *jvm_codes;	   /* likewise */
 	bool broken;  /* something was lost for want of memory: no number of a stack is right */
 	bool closing; /* nothing will come any more */
 };
@@ -81,6 +82,7 @@ struct feed {
 	int wake_fd;			 /* owned: readable when there is something to take */
 	atomic_bool closing;
 	struct script_codes *script_codes; /* held; NULL: script frames are not walked */
+	struct jvm_codes *jvm_codes;	   /* held; NULL: no JVM is asked */
 	pthread_t thread;
 	bool has_thread;
 

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "naming/recorded.h"
+#include "profile/jvm_codes.h"
 #include "profile/script_codes.h"
 #include "profile/source_record.h"
 
@@ -61,6 +62,7 @@ void live_names_fini(struct live_names *names)
 	names_fini(&names->names);
 	namer_destroy(names->namer);
 	names->live.script_codes = NULL; /* borrowed */
+	names->live.jvm_codes = NULL;
 	profile_fini(&names->live);
 }
 
@@ -91,6 +93,7 @@ int live_names_adopt(struct live_names *names, struct feed_batch *batch, struct 
 	int code = 0;
 
 	names->live.script_codes = batch->script_codes;
+	names->live.jvm_codes = batch->jvm_codes;
 	for (struct feed_object *o = batch->objects; !code && o; o = o->next)
 		code = adopt(names, &o->object, err);
 	return code;
@@ -108,7 +111,9 @@ int live_names_record(struct live_names *names, struct profile_stack *stacks, si
 	names->live.nr_stacks = nr;
 	names_expect(&names->names);
 	script_codes_name(names->live.script_codes, names->parser);
+	jvm_codes_hold(names->live.jvm_codes, names->parser);
 	code = recorded_make(&names->names, NULL, to, ret_places, err);
+	jvm_codes_release(names->live.jvm_codes);
 	names->live.stacks = NULL;
 	names->live.nr_stacks = 0;
 	return code;

@@ -118,12 +118,10 @@ int names_comm(struct names *names, const char *comm, uint32_t *ret)
 static bool name_generated(const struct names *names, const struct profile_stack *stack,
 			   uint64_t frame, struct frame_name *ret)
 {
-	const struct code_names *code_names = names->profile->code_names;
 	uint64_t lookup_pc = frame_lookup_pc(frame_addr(frame), frame_is_exact(frame));
 	struct code_name name;
 
-	if (!code_names ||
-	    !code_names_find(code_names, stack->gen, lookup_pc, stack->first_ns, &name))
+	if (!profile_find_code(names->profile, stack, lookup_pc, &name))
 		return false;
 	*ret = (struct frame_name){
 		.symbol = name.symbol,
@@ -162,6 +160,9 @@ void names_user(const struct names *names, const struct profile_stack *stack, ui
 		name_script(names, frame, ret);
 	else if (!frame_is_raw(frame) || !name_generated(names, stack, frame, ret))
 		name_user(names, frame, ret);
+	/* of one that cannot be told, no more is known than this */
+	if (fpl_frame_is_method(frame) && !ret->symbol)
+		*ret = (struct frame_name){ .symbol = "Interpreter", .start = NAMES_NO_START };
 }
 
 void names_kernel(const struct names *names, uint64_t addr, size_t idx, struct frame_name *ret)

@@ -188,8 +188,8 @@ FPL_MUST_CHECK int client_jitdump(struct parse_client *client, const struct clie
  */
 FPL_MUST_CHECK int client_jvm(struct parse_client *client, const struct client_file *file,
 			      uint64_t base, struct hotspot *ret, struct fpl_err *err);
-/* hotspot_names() of the same, with what is inlined at @asked [@nr_asked], of which all beyond
- * CLIENT_ASKED_MAX are left out; @ret as for client_perf_map(). At most 1 s of CPU. */
+/* hotspot_names() of the same, of @asked [@nr_asked], of which all beyond CLIENT_ASKED_MAX are left
+ * out; @ret as for client_perf_map(). At most 1 s of CPU. */
 #define CLIENT_ASKED_MAX 4096u
 FPL_MUST_CHECK int client_jvm_code(struct parse_client *client, const struct client_file *file,
 				   uint64_t base, const uint64_t *asked, size_t nr_asked,

@@ -14,16 +14,15 @@
 #include "base/thread.h"
 #include "obj/file_stat.h"
 #include "parse/client.h"
-#include "profile/jvm.h"
-#include "profile/jvm_code.h"
+#include "profile/code_refuse.h"
+#include "profile/jvm_codes.h"
 
-#define REFUSED_SAID   32u	 /* lines at warning level */
 #define MTIME_SLACK_NS 10000000u /* times of files are those of the last tick: 10 ms at most */
 
 struct job {
 	struct job *next;
 	struct code_order order;
-	uint64_t *asked; /* owned: order.asked */
+	struct jvm_codes *jvms; /* held: these are read, and no order; NULL: none */
 	struct code_loaded loaded;
 };
 
@@ -31,7 +30,6 @@ struct code_loader {
 	struct parser *parser;	     /* borrowed */
 	struct parse_client *client; /* owned, of the thread */
 	size_t max_bytes;
-	struct jvm_codes jvms;		/* likewise */
 	struct code_loader_stats stats; /* of the thread, until it has been joined */
 	pthread_t thread;
 	bool has_thread;
@@ -44,13 +42,6 @@ struct code_loader {
 
 	struct job *done; /* owned, of the thread */
 };
-
-void code_refuse(uint64_t *nr, const char *why)
-{
-	++*nr;
-	fpl_log(*nr <= REFUSED_SAID ? FPL_LOG_WARN : FPL_LOG_DEBUG,
-		"%s: code made at run time stays addresses", why);
-}
 
 struct code_loader *code_loader_create(struct parser *parser, size_t max_bytes)
 {
@@ -70,16 +61,7 @@ static void close_files(struct code_order *order)
 {
 	cleanup_fd(&order->map_fd);
 	cleanup_fd(&order->dump_fd);
-	cleanup_fd(&order->memory_fd);
-	order->map_fd = order->dump_fd = order->memory_fd = -1;
-}
-
-static void finish_order(struct job *job)
-{
-	close_files(&job->order);
-	free(job->asked);
-	job->asked = NULL;
-	job->order.nr_asked = 0;
+	order->map_fd = order->dump_fd = -1;
 }
 
 static void drop_jobs(struct job *job)
@@ -87,10 +69,10 @@ static void drop_jobs(struct job *job)
 	while (job) {
 		struct job *next = job->next;
 
-		finish_order(job);
+		close_files(&job->order);
+		jvm_codes_put(job->jvms);
 		code_table_fini(&job->loaded.dump);
 		code_table_fini(&job->loaded.map);
-		code_table_fini(&job->loaded.jvm);
 		free(job);
 		job = next;
 	}
@@ -119,7 +101,6 @@ void code_loader_destroy(struct code_loader *loader)
 	join(loader);
 	drop_jobs(loader->first);
 	drop_jobs(loader->done);
-	jvm_codes_fini(&loader->jvms);
 	pthread_cond_destroy(&loader->wake);
 	pthread_mutex_destroy(&loader->lock);
 	free(loader);
@@ -237,55 +218,6 @@ static void read_map(struct code_loader *loader, struct job *job)
 	code_refuse(&loader->stats.refused, err.msg);
 }
 
-/* A JVM that goes away while it is read is nothing to speak of. */
-static void read_jvm(struct code_loader *loader, const struct code_order *order)
-{
-	uint64_t now = clock_monotonic_ns();
-	struct code_table table;
-	struct fpl_err err = { 0 };
-	size_t nr = 0, left = bytes_left(loader);
-	int code;
-
-	if (order->memory_fd < 0)
-		return;
-	code_table_init(&table, left);
-	code = jvm_code(loader->client, order->pid, order->memory_fd, order->jvm_base, order->asked,
-			order->nr_asked, &table, &err);
-	if (code) {
-		fpl_log(FPL_LOG_DEBUG, "%s", err.msg);
-		code_table_fini(&table);
-		return;
-	}
-	code = jvm_codes_add(&loader->jvms, order->gen, now, &table, left, &nr);
-	loader->stats.functions += nr;
-	if (!code)
-		return;
-	fpl_fail(&err, code, "pid %u: code of its JVM: %s", order->pid,
-		 code == -ENOSPC ? "more than --jit-memory has room for" : strerror(-code));
-	code_refuse(&loader->stats.refused, err.msg);
-}
-
-/* When all has been read: what the JVMs said is handed over, too. */
-static void finish_jvms(struct code_loader *loader)
-{
-	for (size_t i = 0; i < loader->jvms.images.nr; i++) {
-		struct jvm_code *code = &loader->jvms.images.list[i];
-		struct job *job = code_table_arrange(&code->all) ? NULL : calloc(1, sizeof(*job));
-
-		if (!job) {
-			code_refuse(&loader->stats.refused, "out of memory");
-			continue;
-		}
-		loader->stats.bytes += code_table_bytes(&code->all);
-		job->order.map_fd = job->order.dump_fd = job->order.memory_fd = -1;
-		job->loaded.gen = code->gen;
-		job->loaded.jvm = code->all;
-		code->all = (struct code_table){ 0 };
-		job->next = loader->done;
-		loader->done = job;
-	}
-}
-
 static void load(struct code_loader *loader, struct job *job, bool is_late)
 {
 	struct fpl_err err;
@@ -297,9 +229,8 @@ static void load(struct code_loader *loader, struct job *job, bool is_late)
 	} else {
 		read_dump(loader, job);
 		read_map(loader, job);
-		read_jvm(loader, &job->order);
 	}
-	finish_order(job);
+	close_files(&job->order);
 }
 
 static void *loader_main(void *ctx)
@@ -321,10 +252,12 @@ static void *loader_main(void *ctx)
 		if (!loader->first)
 			loader->last = &loader->first;
 		pthread_mutex_unlock(&loader->lock);
-		load(loader, job, is_late);
-		if (job->order.jvm_base) {
-			free(job); /* what it found is with the others of its image */
+		if (job->jvms) {
+			jvm_codes_read(job->jvms, loader->parser);
+			jvm_codes_put(job->jvms);
+			free(job);
 		} else {
+			load(loader, job, is_late);
 			job->next = loader->done;
 			loader->done = job;
 		}
@@ -348,25 +281,14 @@ static int begin_thread(struct code_loader *loader)
 	return code;
 }
 
-int code_loader_submit(struct code_loader *loader, const struct code_order *order)
+/* @job is the loader's from here on, also after an error. Errors: -ENOMEM. */
+static int submit(struct code_loader *loader, struct job *job)
 {
-	struct job *job = calloc(1, sizeof(*job));
-	struct code_order own = *order;
-
-	uint64_t *asked = order->nr_asked ? calloc(order->nr_asked, sizeof(*asked)) : NULL;
-
-	if (!job || (order->nr_asked && !asked) || begin_thread(loader)) {
-		close_files(&own);
-		free(asked);
-		free(job);
+	job->next = NULL;
+	if (begin_thread(loader)) {
+		drop_jobs(job);
 		return -ENOMEM;
 	}
-	if (asked)
-		memcpy(asked, order->asked, order->nr_asked * sizeof(*asked));
-	own.asked = asked;
-	job->order = own;
-	job->asked = asked;
-	job->loaded.gen = order->gen;
 	pthread_mutex_lock(&loader->lock);
 	*loader->last = job;
 	loader->last = &job->next;
@@ -375,13 +297,37 @@ int code_loader_submit(struct code_loader *loader, const struct code_order *orde
 	return 0;
 }
 
+int code_loader_submit(struct code_loader *loader, const struct code_order *order)
+{
+	struct job *job = calloc(1, sizeof(*job));
+	struct code_order own = *order;
+
+	if (!job) {
+		close_files(&own);
+		return -ENOMEM;
+	}
+	job->order = own;
+	job->loaded.gen = order->gen;
+	return submit(loader, job);
+}
+
+void code_loader_read_jvms(struct code_loader *loader, struct jvm_codes *jvms)
+{
+	struct job *job = calloc(1, sizeof(*job));
+
+	if (!job)
+		return;
+	job->order.map_fd = job->order.dump_fd = -1;
+	job->jvms = jvm_codes_get(jvms);
+	(void)!submit(loader, job);
+}
+
 void code_loader_finish(struct code_loader *loader)
 {
 	pthread_mutex_lock(&loader->lock);
 	loader->deadline_ns = clock_monotonic_ns() + CODE_LOADER_FINISH_S * NS_PER_S;
 	pthread_mutex_unlock(&loader->lock);
 	join(loader);
-	finish_jvms(loader);
 }
 
 bool code_loader_take(struct code_loader *loader, struct code_loaded *ret)

@@ -15,6 +15,7 @@
 #include "symbolize/code_table.h"
 
 struct code_loader;
+struct jvm_codes;
 struct parser;
 
 /* The files of one program image, and how to tell whether they are still its own. */
@@ -24,11 +25,6 @@ struct code_order {
 	uint32_t pid;
 	pid_t own_pid;	     /* as it sees itself */
 	int map_fd, dump_fd; /* -1: no such file */
-	int memory_fd;	     /* of a JVM: the memory of the process; -1: not to be read */
-	uint64_t jvm_base;   /* where its libjvm is */
-	/* [nr_asked]: addresses of it, as hotspot_asked() has them; copied */
-	const uint64_t *asked;
-	size_t nr_asked;
 	char map_name[64];
 	bool ended;
 	struct stat at_exit;  /* of the map, where it has ended */
@@ -45,7 +41,7 @@ struct code_loader_stats {
 /* Contents of an image's files. */
 struct code_loaded {
 	uint64_t gen;
-	struct code_table dump, map, jvm; /* the taker's to end; empty: nothing */
+	struct code_table dump, map; /* the taker's to end; empty: nothing */
 };
 
 /* @max_bytes: of all tables. @parser: borrowed, until code_loader_finish(). */
@@ -54,6 +50,9 @@ void code_loader_destroy(struct code_loader *loader);
 
 /* The descriptors of @order are the loader's from here on, also after an error. Errors: -ENOMEM. */
 FPL_MUST_CHECK int code_loader_submit(struct code_loader *loader, const struct code_order *order);
+
+/* Have jvm_codes_read() called in the thread. Without memory it is not. */
+void code_loader_read_jvms(struct code_loader *loader, struct jvm_codes *jvms);
 
 /*
  * Wait until all has been read; what has not after CODE_LOADER_FINISH_S is refused. Nothing may be
@@ -65,7 +64,3 @@ void code_loader_finish(struct code_loader *loader);
 /* After that: hand over what the files of one more image said. Returns false: that was all. */
 bool code_loader_take(struct code_loader *loader, struct code_loaded *ret);
 void code_loader_stats(const struct code_loader *loader, struct code_loader_stats *ret);
-
-/* Count a file that was not read, or not to its end, in *@nr, and say why; too many of such lines
- * are said at debug level. */
-void code_refuse(uint64_t *nr, const char *why);

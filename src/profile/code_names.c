@@ -15,14 +15,13 @@
 #include "obj/file_stat.h"
 #include "proc/code_place.h"
 #include "profile/code_loader.h"
-#include "profile/jvm.h"
-#include "profile/met_code.h"
+#include "profile/code_refuse.h"
+#include "profile/jvm_codes.h"
 #include "symbolize/code_table.h"
 
 #define RETRY_MIN_NS 250000000ull  /* a file that is not there yet is looked for again */
 #define RETRY_MAX_NS 8000000000ull /* each time after twice the pause */
-#define JVM_MIN_NS   200000000ull  /* between two readings of a JVM's code at first, */
-#define JVM_MAX_NS   1000000000ull /* and later */
+#define JVM_PAUSE_NS 200000000ull  /* between two readings of JVMs' code */
 #define PARENTS_MAX  8u /* images a name is looked for in: a child has its parent's code */
 
 struct code_image {
@@ -35,20 +34,19 @@ struct code_image {
 	struct stat at_exit;		/* of the map */
 	uint64_t replaced_ns;		/* CLOCK_MONOTONIC: exec; 0: not so */
 	uint64_t retry_ns, pause_ns;
-	uint64_t met_ns;		  /* CLOCK_MONOTONIC: last */
-	struct code_table dump, map, jvm; /* empty until they are read */
-	uint64_t jvm_base;		  /* 0: none */
-	uint64_t jvm_ns, jvm_pause_ns;	  /* as retry_ns: the JVM's code is read again */
-	size_t nr_met;			  /* of met_code_take(): what it was asked about */
+	uint64_t met_ns;	     /* CLOCK_MONOTONIC: last */
+	struct code_table dump, map; /* empty until they are read */
 };
 
 struct code_names {
 	VECTOR(struct code_image) images; /* by gen once finished */
 	size_t last;			  /* found last */
 	bool keeps_files;		  /* the run is cut */
-	struct met_code *met;		  /* owned */
+	struct jvm_codes *jvms;		  /* held; its names are found after these */
+	uint64_t jvm_ns;		  /* as an image's retry_ns: JVMs are read again */
 	struct code_loader *loader;	  /* owned; NULL once finished */
-	struct opener *opener;		  /* borrowed */
+	struct parser *parser;		  /* borrowed, until it is finished */
+	struct opener *opener;		  /* of it */
 	struct code_names_stats stats;
 	struct code_loader_stats loaded; /* once finished */
 };
@@ -60,12 +58,11 @@ int code_names_create(size_t max_bytes, struct parser *parser, struct code_names
 	if (names)
 		names->loader = code_loader_create(parser, max_bytes ? max_bytes
 								     : CODE_NAMES_MEMORY_DEFAULT);
-	if (!names || !names->loader || met_code_create(&names->met)) {
-		if (names)
-			code_loader_destroy(names->loader);
+	if (!names || !names->loader) {
 		free(names);
 		return -ENOMEM;
 	}
+	names->parser = parser;
 	names->opener = parser_opener(parser);
 	*ret = names;
 	return 0;
@@ -91,12 +88,11 @@ void code_names_destroy(struct code_names *names)
 	if (!names)
 		return;
 	code_loader_destroy(names->loader);
-	met_code_destroy(names->met);
+	jvm_codes_put(names->jvms);
 	for (size_t i = 0; i < names->images.nr; i++) {
 		close_files(&names->images.list[i]);
 		code_table_fini(&names->images.list[i].dump);
 		code_table_fini(&names->images.list[i].map);
-		code_table_fini(&names->images.list[i].jvm);
 	}
 	vector_fini(&names->images);
 	free(names);
@@ -176,36 +172,17 @@ static struct code_image *add_image(struct code_names *names, const struct code_
 	return image;
 }
 
-/*
- * Has the code of a JVM read, while it is there: what a sample has met is mostly still there a
- * little later. Windows have their files alone.
- */
-static void order_jvm(struct code_names *names, struct code_image *image, bool is_last)
+/* Has the code of JVMs read, while it is there: what a sample has met is mostly still there a
+ * little later. */
+static void meet_jvm(struct code_names *names, const struct code_event *event, uint64_t now)
 {
-	uint64_t now = clock_monotonic_ns(), asked[CLIENT_ASKED_MAX];
-	struct code_order order = {
-		.gen = image->gen,
-		.pid = image->pid,
-		.map_fd = -1,
-		.dump_fd = -1,
-		.jvm_base = image->jvm_base,
-		.asked = asked,
-	};
-
-	if (!image->jvm_base || image->ended || image->replaced_ns || names->keeps_files ||
-	    (now < image->jvm_ns && !is_last))
+	if (!names->jvms)
 		return;
-	image->jvm_pause_ns = image->jvm_pause_ns ? image->jvm_pause_ns * 3 / 2 : JVM_MIN_NS;
-	if (image->jvm_pause_ns > JVM_MAX_NS)
-		image->jvm_pause_ns = JVM_MAX_NS;
-	image->jvm_ns = now + image->jvm_pause_ns;
-	order.memory_fd = jvm_open_memory(image->pid);
-	if (order.memory_fd < 0)
+	if (!jvm_codes_open(names->jvms, event->gen, event->pid, event->jvm_base) &&
+	    now < names->jvm_ns)
 		return;
-	order.nr_asked =
-		met_code_take(names->met, image->gen, &image->nr_met, asked, ARRAY_SIZE(asked));
-	if (code_loader_submit(names->loader, &order))
-		code_refuse(&names->stats.refused, "out of memory");
+	names->jvm_ns = now + JVM_PAUSE_NS;
+	code_loader_read_jvms(names->loader, names->jvms);
 }
 
 static void meet(struct code_names *names, const struct code_event *event)
@@ -220,8 +197,7 @@ static void meet(struct code_names *names, const struct code_event *event)
 	now = clock_monotonic_ns();
 	image->met_ns = now;
 	if (event->jvm_base)
-		image->jvm_base = event->jvm_base;
-	order_jvm(names, image, false);
+		meet_jvm(names, event, now);
 	if (!image->has_place || (image->map_fd >= 0 && image->dump_fd >= 0))
 		return;
 	if (now < image->retry_ns)
@@ -230,12 +206,6 @@ static void meet(struct code_names *names, const struct code_event *event)
 	image->retry_ns = now + image->pause_ns;
 	if (image->pause_ns < RETRY_MAX_NS)
 		image->pause_ns *= 2;
-}
-
-void code_names_meet(struct code_names *names, uint64_t gen, const uint64_t *frames, size_t nr)
-{
-	if (!names->keeps_files)
-		met_code_add(names->met, gen, frames, nr);
 }
 
 static struct code_order order_of(const struct code_image *image)
@@ -247,7 +217,6 @@ static struct code_order order_of(const struct code_image *image)
 		.own_pid = image->place.own_pid,
 		.map_fd = image->map_fd,
 		.dump_fd = image->dump_fd,
-		.memory_fd = -1,
 		.ended = image->ended,
 		.at_exit = image->at_exit,
 		.replaced_ns = image->replaced_ns,
@@ -341,7 +310,6 @@ void code_names_finish(struct code_names *names)
 	for (size_t i = 0; i < names->images.nr; i++) {
 		open_files(names, &names->images.list[i]);
 		order_files(names, &names->images.list[i]);
-		order_jvm(names, &names->images.list[i], true);
 	}
 	if (names->images.nr)
 		qsort(names->images.list, names->images.nr, sizeof(*names->images.list),
@@ -350,8 +318,6 @@ void code_names_finish(struct code_names *names)
 	while (code_loader_take(names->loader, &loaded)) {
 		struct code_image *image = image_of(names, loaded.gen);
 
-		if (loaded.jvm.nr)
-			image->jvm = loaded.jvm;
 		if (loaded.dump.nr)
 			image->dump = loaded.dump;
 		if (loaded.map.nr)
@@ -360,6 +326,18 @@ void code_names_finish(struct code_names *names)
 	code_loader_stats(names->loader, &names->loaded);
 	code_loader_destroy(names->loader);
 	names->loader = NULL;
+	if (names->jvms)
+		jvm_codes_finish(names->jvms, names->parser);
+}
+
+struct code_name code_name_of(const struct code_match *match, uint64_t lookup_addr)
+{
+	return (struct code_name){
+		.symbol = match->name,
+		.offset = lookup_addr - match->start,
+		.was_replaced = match->was_replaced,
+		.lines = match->lines,
+	};
 }
 
 /* The image, or one it was forked from, that has @addr in a table. */
@@ -374,18 +352,24 @@ bool code_names_find(const struct code_names *names, uint64_t gen, uint64_t look
 			return false;
 		if (code_table_find(&image->dump, lookup_addr, time_ns, &match) ||
 		    code_table_find(&image->map, lookup_addr, time_ns, &match) ||
-		    code_table_find(&image->jvm, lookup_addr, time_ns, &match)) {
-			*ret = (struct code_name){
-				.symbol = match.name,
-				.offset = lookup_addr - match.start,
-				.was_replaced = match.was_replaced,
-				.lines = match.lines,
-			};
+		    jvm_codes_find(names->jvms, gen, lookup_addr, time_ns, &match)) {
+			*ret = code_name_of(&match, lookup_addr);
 			return true;
 		}
 		gen = image->parent_gen;
 	}
 	return false;
+}
+
+void code_names_keep_jvms(struct code_names *names, struct jvm_codes *jvms)
+{
+	names->jvms = jvm_codes_get(jvms);
+}
+
+void code_names_meet(struct code_names *names, uint64_t gen, const uint64_t *frames, size_t nr)
+{
+	if (names->jvms)
+		jvm_codes_meet(names->jvms, gen, frames, nr);
 }
 
 void code_names_keep_files(struct code_names *names)
@@ -526,9 +510,12 @@ int code_names_read(struct code_orders *orders, size_t max_bytes, struct parser 
 
 void code_names_stats(const struct code_names *names, struct code_names_stats *ret)
 {
+	struct jvm_codes_stats jvms;
+
+	jvm_codes_stats(names->jvms, &jvms);
 	*ret = names->stats;
 	ret->files = names->loaded.files;
-	ret->refused += names->loaded.refused;
-	ret->functions = names->loaded.functions;
-	ret->bytes = names->loaded.bytes;
+	ret->refused += names->loaded.refused + jvms.refused;
+	ret->functions = names->loaded.functions + jvms.functions;
+	ret->bytes = names->loaded.bytes + jvms.bytes;
 }

@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "symbolize/code_table.h"
 
+struct jvm_codes;
 struct parser;
 struct code_names;
 
@@ -48,6 +49,9 @@ void code_names_destroy(struct code_names *names);
  * event.
  */
 void code_names_keep_files(struct code_names *names);
+
+/* The code of JVMs is read into @jvms, which it holds. Before the first event. */
+void code_names_keep_jvms(struct code_names *names, struct jvm_codes *jvms);
 
 /* The files of program images, open, to be read later. */
 struct code_orders;
@@ -85,8 +89,7 @@ struct code_event {
 	uint64_t time_ns;	       /* EXEC */
 };
 
-/* Image @gen has @frames [@nr] in a stack: met_code_add(). By any thread before
- * code_names_finish(). */
+/* Image @gen has @frames [@nr] in a stack: jvm_codes_meet(). By any thread. */
 void code_names_meet(struct code_names *names, uint64_t gen, const uint64_t *frames, size_t nr);
 
 /* Report an event of a process, in the order of time. */
@@ -94,6 +97,9 @@ void code_names_tell(struct code_names *names, const struct code_event *event);
 
 /* Wait until all files are read. Then, and only then, names can be found. */
 void code_names_finish(struct code_names *names);
+
+/* The name that @match gives the code at @lookup_addr. */
+struct code_name code_name_of(const struct code_match *match, uint64_t lookup_addr);
 
 /* Name the code at @lookup_addr of image @gen at @time_ns (CLOCK_MONOTONIC). */
 bool code_names_find(const struct code_names *names, uint64_t gen, uint64_t lookup_addr,

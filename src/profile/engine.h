@@ -16,6 +16,7 @@
 #include "profile/profile.h"
 #include "source/source_spec.h"
 
+struct jvm_codes;
 struct privileged_helper;
 struct parser;
 struct disk_cache;
@@ -75,6 +76,8 @@ struct engine_listener {
 	/* @codes knows the script frames of samples and stacks. It comes before all else, and must
 	 * be held (script_codes_get()) to be used. NULL: not wanted. */
 	void (*script_codes)(void *ctx, struct script_codes *codes);
+	/* @codes knows the code of JVMs in samples and stacks. Likewise. */
+	void (*jvm_codes)(void *ctx, struct jvm_codes *codes);
 	/* A window is over, whose profile, without objects, is the callee's from here on: what its
 	 * stacks name was told of. Only with engine_options.window_ms; NULL without. */
 	void (*window)(void *ctx, struct profile *profile);

@@ -156,6 +156,20 @@ static int make_windows(struct engine *engine)
 	return code;
 }
 
+static int make_jvm_codes(struct engine *engine)
+{
+	const struct engine_options *o = engine->options;
+	size_t max_bytes = o->jit_memory ? o->jit_memory : CODE_NAMES_MEMORY_DEFAULT;
+	int code;
+
+	if (!engine_has_regions(o))
+		return 0;
+	code = jvm_codes_create(max_bytes, o->window_ms, &engine->jvm_codes);
+	if (!code && o->listener && o->listener->jvm_codes)
+		o->listener->jvm_codes(o->listener->ctx, engine->jvm_codes);
+	return code;
+}
+
 /* Open what the reading of processes needs, and what is on its own: nothing here needs the maps of
  * the kernel side. */
 static int open_parts(struct engine *engine, struct fpl_err *err)
@@ -168,10 +182,13 @@ static int open_parts(struct engine *engine, struct fpl_err *err)
 	/* who names them keeps one */
 	if (o->listener && o->listener->object)
 		finder_expect_copies(catalog_finder(engine->catalog), 1);
-	if (code_names_create(o->jit_memory, o->parser, &engine->code_names) ||
+	if (make_jvm_codes(engine) ||
+	    code_names_create(o->jit_memory, o->parser, &engine->code_names) ||
 	    tracker_init(&engine->tracker, engine->catalog, engine->code_names) ||
 	    make_windows(engine))
 		return fpl_fail(err, -ENOMEM, "processes, stacks: out of memory");
+	if (engine->jvm_codes)
+		code_names_keep_jvms(engine->code_names, engine->jvm_codes);
 	if (o->window_ms) {
 		code_names_keep_files(engine->code_names);
 		catalog_limit_ids(engine->catalog, CATALOG_IDS_FEW);
@@ -253,6 +270,8 @@ static int make_tables(struct engine *engine, struct fpl_err *err)
 static int make_publisher(struct engine *engine)
 {
 	regions_init(&engine->regions, engine->kernel.regions);
+	/* frames are compared by their pcs */
+	engine->regions.has_pcs = engine->options->compare;
 	return publisher_init(&engine->publisher, &(struct publisher_config){
 							  .entries = engine->kernel.mappings,
 							  .nr_entries = engine->kernel.nr_mappings,
@@ -604,6 +623,7 @@ void engine_close(struct engine *engine)
 	for (size_t i = 0; i < ARRAY_SIZE(engine->windows); i++)
 		run_window_fini(&engine->windows[i]);
 	code_names_destroy(engine->code_names);
+	jvm_codes_put(engine->jvm_codes);
 	scripts_destroy(engine->scripts);
 	kernel_side_close(&engine->kernel);
 	sideband_close(engine->sideband);

@@ -415,6 +415,7 @@ int engine_result(struct engine *engine, struct run_window *window, struct profi
 	int code;
 
 	engine_describe(engine, profile);
+	profile->jvm_codes = jvm_codes_get(engine->jvm_codes);
 	if (take_script_codes(engine, window, profile))
 		return fpl_fail(err, -ENOMEM, "script frames: out of memory");
 	profile->start_unix_ns = window->start_unix_ns;

@@ -13,6 +13,7 @@
 #include "proc/host.h"
 #include "profile/catalog.h"
 #include "profile/code_names.h"
+#include "profile/jvm_codes.h"
 #include "profile/collect.h"
 #include "profile/comm_filter.h"
 #include "profile/command.h"
@@ -80,6 +81,7 @@ struct engine {
 	struct overhead overhead;
 	struct walk_file *walk_file;
 	struct code_names *code_names;
+	struct jvm_codes *jvm_codes; /* NULL: no JVM is asked */
 	struct regions regions;
 	struct scripts *scripts; /* NULL: script frames are not walked; each window has codes */
 

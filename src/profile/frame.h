@@ -30,10 +30,10 @@ static inline uint32_t frame_object(uint64_t frame)
 	return (uint32_t)(frame >> FPL_FRAME_OBJECT_SHIFT) & FPL_FRAME_OBJECT_MAX;
 }
 
-/* Runtime address of a raw frame, vaddr of any other. */
+/* Runtime address of a raw frame, or that of its Method, vaddr of any other. */
 static inline uint64_t frame_addr(uint64_t frame)
 {
-	uint64_t jit = FPL_FRAME_JIT & ~FPL_FRAME_RAW;
+	uint64_t jit = FPL_FRAME_METHOD & ~FPL_FRAME_RAW;
 
 	if (fpl_frame_is_jit(frame))
 		return frame & FPL_FRAME_ADDR_MASK & ~jit;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "profile/code_names.h"
+#include "profile/jvm_codes.h"
 #include "profile/script_codes.h"
 
 /* All names, or those that there is room for. */
@@ -127,6 +128,21 @@ void profile_fini(struct profile *profile)
 	free(profile->events);
 	code_names_destroy(profile->code_names);
 	code_orders_destroy(profile->code_orders);
+	jvm_codes_put(profile->jvm_codes);
 	script_codes_put(profile->script_codes);
 	*profile = (struct profile){ 0 };
+}
+
+bool profile_find_code(const struct profile *profile, const struct profile_stack *stack,
+		       uint64_t lookup_addr, struct code_name *ret)
+{
+	struct code_match match;
+
+	if (profile->code_names &&
+	    code_names_find(profile->code_names, stack->gen, lookup_addr, stack->first_ns, ret))
+		return true;
+	if (!jvm_codes_find(profile->jvm_codes, stack->gen, lookup_addr, stack->first_ns, &match))
+		return false;
+	*ret = code_name_of(&match, lookup_addr);
+	return true;
 }

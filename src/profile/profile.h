@@ -31,6 +31,8 @@ void profile_object_fini(struct profile_object *object);
 
 struct code_names;
 struct code_orders;
+struct code_name;
+struct jvm_codes;
 struct script_codes;
 
 /* Labels that can separate stacks. X(name, word of --by) */
@@ -277,6 +279,7 @@ struct profile {
 	/* owned: of a window, files that say what its raw frames are: to be read by
 	 * code_names_read(); NULL: none */
 	struct code_orders *code_orders;
+	struct jvm_codes *jvm_codes;	   /* held: of raw frames of JVMs; NULL: none */
 	struct script_codes *script_codes; /* held: what script frames stand for; NULL: none are */
 
 	struct profile_heap heap;
@@ -354,3 +357,8 @@ void profile_move_events(struct profile *profile, const uint32_t *places);
 const char *profile_cgroup(const struct profile *profile, uint64_t id);
 
 void profile_fini(struct profile *profile);
+
+/* Name the code made at run time at @lookup_addr, which @stack has a raw frame in. Its texts are
+ * owned by what @profile has of the kind. */
+bool profile_find_code(const struct profile *profile, const struct profile_stack *stack,
+		       uint64_t lookup_addr, struct code_name *ret);

@@ -28,6 +28,8 @@ int regions_add(struct regions *regions, const struct fpl_region *region, uint64
 	uint32_t id = ++regions->id;
 
 	entry.id = 0;
+	if (regions->has_pcs)
+		entry.has_methods = false;
 	regions->entries[slot] = entry;
 	/* a walk that sees the id sees the rest */
 	__atomic_store_n(&regions->entries[slot].id, id, __ATOMIC_RELEASE);

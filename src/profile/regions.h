@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -17,6 +18,7 @@ struct regions {
 	uint32_t last;		    /* the slot that was taken last; 0 is never used */
 	uint32_t id;		    /* the id that was given last */
 	uint64_t nr_refused;	    /* for want of a slot */
+	bool has_pcs;		    /* the caller's to set: all frames are to be told by a pc */
 };
 
 void regions_init(struct regions *regions, struct fpl_region *entries);

@@ -125,8 +125,8 @@ void run_time_take(const struct run_times *times, struct process *process,
 		return;
 	}
 	process->jvm = PROCESS_JVM_KNOWN;
-	run_time_forget(times, process); /* of V8, if there are both: regions have one method */
 	process->jvm_base = lookup->jvm.base;
+	run_time_forget(times, process); /* of V8, if there are both: regions have one method */
 	take_heaps(times, process, lookup->jvm.found);
 	process_place_regions(process);
 }

@@ -24,10 +24,9 @@ static void count_stack(const struct profile *profile, const struct profile_stac
 		if (!frame_is_raw(frame) || frame_is_gap(frame) || fpl_frame_is_script(frame))
 			continue;
 		tally->frames += stack->count;
-		if (!profile->code_names ||
-		    !code_names_find(profile->code_names, stack->gen,
-				     frame_lookup_pc(frame_addr(frame), frame_is_exact(frame)),
-				     stack->first_ns, &name))
+		if (!profile_find_code(profile, stack,
+				       frame_lookup_pc(frame_addr(frame), frame_is_exact(frame)),
+				       &name))
 			continue;
 		tally->named += stack->count;
 		was_replaced = was_replaced || name.was_replaced;

@@ -42,9 +42,13 @@ static void overwrite(struct jvm_memory *jvm, const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct jvm_memory *jvm = calloc(1, sizeof(*jvm));
-	const uint64_t asked[] = { hotspot_asked(JVM_CODE + 0x1f, false),
-				   hotspot_asked(JVM_CODE + 0x20, true),
-				   hotspot_asked(JVM_CODE + 0x3f, false) };
+	const unsigned lines = HOTSPOT_ASKED_LINES;
+	const uint64_t asked[] = { hotspot_asked(JVM_HEAP + 0x100, 0),
+				   hotspot_asked(JVM_CODE + 0x1f, lines),
+				   hotspot_asked(JVM_CODE + 0x20, lines | HOTSPOT_ASKED_LEAF),
+				   hotspot_asked(JVM_CODE + 0x3f, lines),
+				   hotspot_asked(JVM_HEAP + 0x1000, 0),
+				   hotspot_asked(JVM_DATA + 0x200, HOTSPOT_ASKED_METHOD) };
 	struct jit_memory *memory = NULL;
 	struct code_table table;
 	struct hotspot hotspot;
@@ -57,7 +61,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	code_table_init(&table, 1 << 20);
 	if (!hotspot_describe(memory, JVM_BASE, &hotspot, &err)) {
 		REQUIRE(hotspot_check(&hotspot));
-		(void)!hotspot_names(memory, &hotspot, asked, 3, &table);
+		(void)!hotspot_names(memory, &hotspot, asked, sizeof(asked) / sizeof(asked[0]),
+				     &table);
 		if (!code_table_arrange(&table))
 			REQUIRE(code_table_check(&table));
 	}

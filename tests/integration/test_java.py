@@ -2,7 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stacks and names of Java, without flags: a chain of methods whose right stack is known, and one that is inlined."""
 
+import glob
+import json
 import os
+import re
+import signal
 import subprocess
 import unittest
 
@@ -92,6 +96,12 @@ def functions(stack):
     return found
 
 
+def is_interpreted(found, names):
+    """Is a method of the chain not compiled? It has no line then."""
+    chain = found[:names.index("Inlined.m00") + 1]
+    return any(name == "Interpreter" or (name.startswith("Inlined.") and not line) for name, line in chain[1:])
+
+
 def java_threads(run):
     """Stacks of Java code: those with a frame of the chain, and their counts."""
     return [stack for stack in run.stacks
@@ -101,16 +111,17 @@ def java_threads(run):
 def fault_of(stack):
     """What is wrong with the order of the chain's methods; None: nothing."""
     names = [frame["symbol"] or "" for frame in stack["user"]]
+    if names[:1] == ["Interpreter"]:  # a method that begins or ends
+        names = names[1:]
     chain = [int(name[7:]) for name in names if name.startswith("Chain.m") and name[7:].isdigit()]
     whole = list(range(chain[0], -1, -1)) if chain else []
     until = names.index("Chain.m00") if "Chain.m00" in names else len(names)
-    if "Interpreter" in names[:until]:  # some of the methods are not compiled yet
+    if "Interpreter" in names[:until]:  # some of the methods were not read
         return None if chain == sorted(set(chain), reverse=True) else " < ".join(names)
     return None if chain == whole and (chain or "Chain.leaf" not in names) else " < ".join(names)
 
 
-@unittest.skipUnless(os.path.exists(JVM), "no OpenJDK 17 (openjdk-17-jdk-headless)")
-class JavaIsWalked(RootCase):
+class JavaCase(RootCase):
     def compiled(self):
         with open(self.path("Chain.java"), "w", encoding="ascii") as file:
             file.write(HEAD + "".join(method(i) for i in range(METHODS)) + TAIL)
@@ -118,6 +129,15 @@ class JavaIsWalked(RootCase):
                        check=True, timeout=TIMEOUT_S)
         return [JVM, "-XX:-Inline", "-cp", self.folder, "Chain"]
 
+    def running(self):
+        """A JVM that has compiled the chain."""
+        process = self.start(*self.compiled(), "600000")
+        wait_until_busy(process.pid, 1500)
+        return process
+
+
+@unittest.skipUnless(os.path.exists(JVM), "no OpenJDK 17 (openjdk-17-jdk-headless)")
+class JavaIsWalked(JavaCase):
     def test_the_chain_is_whole_right_and_named(self):
         run = self.profile("-F", "499", "--", *self.compiled(), "3000")
         stacks = java_threads(run)
@@ -132,9 +152,22 @@ class JavaIsWalked(RootCase):
         named = sum(count for count, frame in made if frame["symbol"])
         self.assert_share(named, sum(count for count, _ in made), 0.97)
 
+    def test_interpreted_methods_are_named(self):
+        java, *options = self.compiled()
+        run = self.profile("-F", "499", "--", java, "-Xint", *options, "2000")
+        stacks = [stack for stack in java_threads(run) if stack["stop"] == "outermost"]
+        self.assertEqual([fault for fault in map(fault_of, stacks) if fault], [])
+        nr = sum(stack["count"] for stack in stacks)
+        callers = sum(stack["count"] for stack in stacks
+                      if all(frame["symbol"] != "Interpreter" for frame in stack["user"][1:]))
+        leaves = sum(stack["count"] for stack in stacks if stack["user"][0]["symbol"] != "Interpreter")
+        print(f"{nr} samples, in {callers} all callers have names, in {leaves} the leaf does")
+        self.assert_share(nr, sum(stack["count"] for stack in java_threads(run)), 0.98)
+        self.assert_share(callers, nr, 0.9)  # what is met in the last second of a JVM is not read
+        self.assert_share(leaves, nr, 0.8)
+
     def test_a_jvm_that_runs_already_and_one_that_is_not_asked(self):
-        process = self.start(*self.compiled(), "600000")
-        wait_until_busy(process.pid, 1500)
+        process = self.running()
         run = self.profile_while_busy([process.pid], 1000, "-F", "499", "-p", str(process.pid))
         stacks = java_threads(run)
         whole = [stack for stack in stacks if stack["stop"] == "outermost"]
@@ -144,6 +177,56 @@ class JavaIsWalked(RootCase):
         run = self.profile_while_busy([process.pid], 500, "-F", "499", "--no-jit", "-p", str(process.pid))
         self.assertEqual(run.stats["frames_by_origin"]["jit"], 0)
         self.assertEqual(java_threads(run), [])
+
+
+@unittest.skipUnless(os.path.exists(JVM), "no OpenJDK 17 (openjdk-17-jdk-headless)")
+class NamesAreThereDuringARun(JavaCase):
+    def check(self, stacks, share=0.97):
+        """The frames of code made at run time in these stacks, once for each sample, are named and in order."""
+        stacks = [stack for stack in stacks if stack["stop"] == "outermost"]
+        frames = [frame for stack in stacks for _ in range(stack.get("count", 1)) for frame in stack["user"]
+                  if frame.get("origin") == "jit"]
+        named = [frame["symbol"] for frame in frames if frame.get("symbol")]
+        print(f"{len(frames)} frames, {len(named)} of them named")
+        self.assertIn("Chain.m00", named)
+        self.assert_share(len(named), len(frames), share)
+        self.assertEqual([fault for fault in map(fault_of, stacks) if fault], [])
+
+    def test_in_a_stream_in_top_and_in_each_window(self):
+        process = self.running()
+        for check in (self.check_stream, self.check_top, self.check_windows):
+            with self.subTest(check.__name__):
+                check(process)
+
+    def check_stream(self, process):
+        # with the outputs that a run has at its end: both read the same
+        run = self.profile_while_busy([process.pid], 1200, "--stream=json", "-F", "499", "-p", str(process.pid))
+        # samples that come before the JVM's memory was opened are told at once
+        self.check([json.loads(line) for line in run.stdout.splitlines()], 0.9)
+        self.check(run.stacks)
+
+    def check_top(self, process):
+        run = self.profile_while_busy([process.pid], 1200, "--plain", "--since-start", "--rows", "1000", "--sort", "total",
+                                      "--interval", "0.5", "-F", "499", "-p", str(process.pid), verb="top")
+        head, _, *rows = run.stdout.decode().split("\n\n")[-2].split("\n")
+        nr = int(re.search(r"samples=(\d+)", head).group(1))
+        total = {cells[5].strip(): int(cells[3]) for cells in (row.split("\t") for row in rows)}
+        unnamed = sum(int(row.split("\t")[2]) for row in rows if re.match(r"\[?0x", row.split("\t")[5].strip()))
+        print(f"{nr} samples, {total.get('Chain.m00')} below m00, {unnamed} in code without a name")
+        self.assert_share(total.get("Chain.m00", 0), nr, 0.85)
+        self.assert_share(nr - unnamed, nr, 0.9)
+
+    def check_windows(self, process):
+        fpless = self.start(FPLESS, "profile", "-q", "--no-cache", "--window", "0.5", "-o", self.path("w-%t.jsonl"), "-F", "499",
+                            "-p", str(process.pid))
+        self.wait_while_it_runs(fpless, "four windows", lambda: len(glob.glob(self.path("w-*.jsonl"))) >= 4)
+        fpless.send_signal(signal.SIGINT)
+        self.assertEqual(fpless.wait(TIMEOUT_S), 0)
+        stacks = []
+        for path in glob.glob(self.path("w-*.jsonl")):
+            with open(path, encoding="utf-8") as file:
+                stacks += [record for record in map(json.loads, file) if "user" in record and "stop" in record]
+        self.check(stacks, 0.95)
 
 
 @unittest.skipUnless(os.path.exists(JVM), "no OpenJDK 17 (openjdk-17-jdk-headless)")
@@ -167,7 +250,7 @@ class WhatIsInlinedIsKnown(RootCase):
         nr = inlined = 0
         for stack, found in stacks:
             names = [name for name, _ in found]
-            if names[0] != "Inlined.leaf" or "Interpreter" in names[:names.index("Inlined.m00")]:
+            if names[0] != "Inlined.leaf" or is_interpreted(found, names):
                 continue
             self.assertEqual(found[1:1 + len(chain)], [(name, calls[name]) for name in chain])
             self.assertEqual([name for name in names if name.startswith("Inlined.m")],
@@ -185,7 +268,7 @@ class WhatIsInlinedIsKnown(RootCase):
         nr = deep = 0
         for stack, found in stacks:
             names = [name for name, _ in found]
-            if "Interpreter" in names[:names.index("Inlined.m00")]:
+            if is_interpreted(found, names):
                 continue
             start = order.index(names[0])
             self.assertEqual(names[:len(order) - start], order[start:])

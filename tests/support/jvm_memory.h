@@ -39,6 +39,7 @@
 #define JVM_SCOPES_NEW (JVM_PCS + 64)	  /* the same numbers, as they are in JDK 25 */
 #define JVM_INNER      (JVM_DATA + 0x520) /* the ConstMethod of charAt */
 #define JVM_FLAGS      (JVM_DATA + 0x880) /* two flags, their names and values */
+#define JVM_METHODS    (JVM_DATA + 0x900) /* the array of charAt and length */
 
 struct jvm_memory {
 	uint8_t bytes[JVM_END - JVM_BASE];
@@ -225,6 +226,10 @@ static inline void jvm_make_types(struct jvm_memory *jvm, int new)
 	jvm_field(jvm, "ConstMethod", "_name_index", "u2", 0, 34);
 	jvm_field(jvm, "ConstantPool", "_pool_holder", "InstanceKlass*", 0, 24);
 	jvm_field(jvm, "Klass", "_name", "Symbol*", 0, 24);
+	jvm_field(jvm, "ConstMethod", "_method_idnum", "u2", 0, 36);
+	jvm_field(jvm, "InstanceKlass", "_methods", "Array<Method*>*", 0, 16);
+	jvm_field(jvm, "Array<int>", "_length", "int", 0, 0);
+	jvm_field(jvm, "Array<Method*>", "_data", "Method*", 0, 8);
 	jvm_field(jvm, "Symbol", "_length", "u2", 0, 4);
 	jvm_field(jvm, "Symbol", "_body", "", 0, 6);
 	jvm_type(jvm, "HeapBlock", 16);
@@ -241,8 +246,10 @@ static inline void jvm_make_symbol_text(struct jvm_memory *jvm, uint64_t at, con
 static inline void jvm_make_blob(struct jvm_memory *jvm, uint64_t block, uint32_t segments,
 				 const char *name, int new)
 {
-	uint64_t blob = block + 16;
+	uint64_t blob = block + 16, first = (block - JVM_HEAP) / 128;
 
+	for (uint32_t i = 0; i < segments; i++)
+		jvm_put(jvm, JVM_SEGMAP + first + i, i, 1);
 	jvm_put(jvm, block, segments, new ? 4 : 8);
 	jvm_put(jvm, block + (new ? 4 : 8), 1, 1);
 	jvm_put(jvm, blob + 96, jvm_text(jvm, name), 8);
@@ -370,6 +377,11 @@ static inline void jvm_make(struct jvm_memory *jvm, int new)
 	jvm_put(jvm, pool + 24, klass, 8);
 	jvm_put(jvm, pool + 72 + 8 * 5, name, 8);
 	jvm_put(jvm, klass + 24, of, 8);
+	jvm_put(jvm, klass + 16, JVM_METHODS, 8);
+	jvm_put(jvm, JVM_METHODS, 2, 4);
+	jvm_put(jvm, JVM_METHODS + 8, JVM_DATA + 0x500, 8);
+	jvm_put(jvm, JVM_METHODS + 16, method, 8);
+	jvm_put(jvm, code + 36, 1, 2);
 	jvm_make_symbol_text(jvm, name, "length");
 	jvm_make_symbol_text(jvm, of, "java/lang/String");
 	jvm_put(jvm, pool + 72 + 8 * 6, JVM_DATA + 0x4c0, 8);

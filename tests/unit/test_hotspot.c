@@ -48,6 +48,19 @@ static int describe(struct world *w)
 	return hotspot_describe(w->memory, JVM_BASE, &w->hotspot, &w->err);
 }
 
+/* Ask about code in each of the three blobs. */
+static void name_all(struct world *w)
+{
+	const uint64_t asked[] = { hotspot_asked(JVM_HEAP + 0x100, 0),
+				   hotspot_asked(JVM_CODE + 0x10, 0),
+				   hotspot_asked(JVM_CODE + 0x20, HOTSPOT_ASKED_LEAF),
+				   hotspot_asked(JVM_HEAP + 0x1000, 0),
+				   hotspot_asked(JVM_HEAP_END, 0) };
+
+	assert_int_equal(hotspot_names(w->memory, &w->hotspot, asked, ARRAY_SIZE(asked), &w->table),
+			 0);
+}
+
 static const char *name_at(struct world *w, uint64_t addr)
 {
 	struct code_match match;
@@ -71,7 +84,7 @@ static void check_all(struct world *w, bool is_new)
 	assert_int_equal(heap->complete_bytes, is_new ? 2 : 4);
 	assert_int_equal(heap->code_bytes, is_new ? 4 : 8);
 	assert_true(hotspot_check(&w->hotspot));
-	assert_int_equal(hotspot_names(w->memory, &w->hotspot, NULL, 0, &w->table), 0);
+	name_all(w);
 	assert_int_equal(code_table_arrange(&w->table), 0);
 	assert_int_equal(w->table.nr, 3);
 	assert_string_equal(name_at(w, JVM_NMETHOD + 0x80), "java.lang.String.length");
@@ -160,9 +173,13 @@ static void code_that_lies_has_no_name(void **state)
 		{ "a name of no bytes", JVM_DATA + 0x444, 0, 2, 2 },
 		{ "a blob larger than its block", JVM_NMETHOD + 12, 0x7fffffff, 4, 2 },
 		{ "code before the blob", JVM_NMETHOD + 32, JVM_NMETHOD - 1, 8, 2 },
-		{ "a block of no segments", JVM_NMETHOD - 16, 0, 8, 1 },
-		{ "a block of -1 segments", JVM_NMETHOD - 16, UINT64_MAX, 8, 1 },
-		{ "a block of 2^31 segments", JVM_NMETHOD - 16, 1u << 31, 8, 1 },
+		{ "a block of no segments", JVM_NMETHOD - 16, 0, 8, 2 },
+		{ "a block of -1 segments", JVM_NMETHOD - 16, UINT64_MAX, 8, 2 },
+		{ "a block of 2^31 segments", JVM_NMETHOD - 16, 1u << 31, 8, 2 },
+		{ "a block that ends before the code", JVM_NMETHOD - 16, 1, 8, 2 },
+		{ "no block", JVM_SEGMAP + 17, 0xff, 1, 2 },
+		{ "a block before the heap", JVM_SEGMAP + 17, 0xfe, 1, 2 },
+		{ "a block in a block", JVM_SEGMAP + 17, 0, 1, 2 },
 		{ "a block that is free", JVM_NMETHOD - 8, 0, 1, 2 },
 	};
 	struct world *w = *state;
@@ -176,7 +193,7 @@ static void code_that_lies_has_no_name(void **state)
 		code_table_fini(&w->table);
 		code_table_init(&w->table, 1 << 20);
 		assert_int_equal(describe(w), 0);
-		assert_int_equal(hotspot_names(w->memory, &w->hotspot, NULL, 0, &w->table), 0);
+		name_all(w);
 		assert_int_equal(w->table.nr, cases[i].nr);
 	}
 }
@@ -185,7 +202,8 @@ static void code_that_lies_has_no_name(void **state)
  * innermost first; "": nothing is known. */
 static const char *inlined_at(struct world *w, uint64_t pc, bool is_leaf, char ret[512])
 {
-	uint64_t asked = hotspot_asked(pc, is_leaf);
+	uint64_t asked =
+		hotspot_asked(pc, HOTSPOT_ASKED_LINES | (is_leaf ? HOTSPOT_ASKED_LEAF : 0));
 	struct code_match match;
 	size_t size = 0;
 
@@ -335,6 +353,74 @@ static void a_jvm_without_scopes_has_names(void **state)
 	}
 }
 
+/* The name of the Method at @addr; "": no method is there. */
+static const char *method_at(struct world *w, uint64_t addr)
+{
+	uint64_t asked = hotspot_asked(addr, HOTSPOT_ASKED_METHOD);
+
+	code_table_fini(&w->table);
+	code_table_init(&w->table, 1 << 20);
+	assert_int_equal(describe(w), 0);
+	assert_int_equal(hotspot_names(w->memory, &w->hotspot, &asked, 1, &w->table), 0);
+	assert_int_equal(code_table_arrange(&w->table), 0);
+	return name_at(w, addr);
+}
+
+static void a_method_is_named_if_its_class_has_it(void **state)
+{
+	static const struct {
+		const char *what;
+		uint64_t addr, value;
+		uint8_t size;
+	} cases[] = {
+		{ "another number", JVM_DATA + 0x240 + 36, 0, 2 },
+		{ "a number behind the array", JVM_DATA + 0x240 + 36, 2, 2 },
+		{ "another method there", JVM_METHODS + 16, JVM_DATA + 0x500, 8 },
+		{ "an array that is nowhere", JVM_DATA + 0x400 + 16, 16, 8 },
+		{ "no array", JVM_DATA + 0x400 + 16, 0, 8 },
+		{ "no class", JVM_DATA + 0x280 + 24, 0, 8 },
+		{ "no ConstMethod", JVM_DATA + 0x200 + 8, 0, 8 },
+	};
+	const uint64_t method = JVM_DATA + 0x200;
+	struct world *w = *state;
+
+	for (int new = 0; new < 2; new ++) {
+		memset(&w->jvm, 0, sizeof(w->jvm));
+		jvm_make(&w->jvm, new);
+		assert_string_equal(method_at(w, method), "java.lang.String.length");
+		assert_int_equal(w->hotspot.heaps[0].has_methods, 1);
+		assert_int_equal(w->hotspot.heaps[0].const_method_off, 8);
+		assert_int_equal(w->hotspot.heaps[0].const_bytes, 48);
+		assert_int_equal(w->hotspot.heaps[0].code_size_off, 32);
+		assert_string_equal(method_at(w, method + 8), "");
+		assert_string_equal(method_at(w, JVM_CODE), "");
+		assert_string_equal(method_at(w, 16), "");
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		print_message("%s\n", cases[i].what);
+		memset(&w->jvm, 0, sizeof(w->jvm));
+		jvm_make(&w->jvm, 0);
+		jvm_put(&w->jvm, cases[i].addr, cases[i].value, cases[i].size);
+		assert_string_equal(method_at(w, method), "");
+	}
+}
+
+/* Walks do not tell methods then, so frames of the interpreter have their pcs. */
+static void a_jvm_without_numbers_of_methods_has_other_names(void **state)
+{
+	struct world *w = *state;
+	uint8_t *name;
+
+	jvm_make(&w->jvm, 0);
+	name = memmem(w->jvm.bytes, sizeof(w->jvm.bytes), "_method_idnum", 14);
+	assert_non_null(name);
+	*name = 'X';
+	assert_string_equal(method_at(w, JVM_DATA + 0x200), "");
+	assert_int_equal(w->hotspot.heaps[0].has_methods, 0);
+	name_all(w);
+	assert_int_equal(w->table.nr, 3);
+}
+
 static void a_reader_stops_when_it_has_read_enough(void **state)
 {
 	struct world *w = *state;
@@ -361,6 +447,8 @@ int main(void)
 		TEST(leaves_are_not_known_where_the_jvm_began_without),
 		TEST(scopes_that_lie_are_not_shown),
 		TEST(a_jvm_without_scopes_has_names),
+		TEST(a_method_is_named_if_its_class_has_it),
+		TEST(a_jvm_without_numbers_of_methods_has_other_names),
 		TEST(a_reader_stops_when_it_has_read_enough),
 	};
 

@@ -8,13 +8,13 @@
 
 #include "base/cleanup.h"
 #include "naming/names.h"
+#include "jit/hotspot.h"
 #include "profile/jvm.h"
 #include "profile/jvm_code.h"
-#include "profile/met_code.h"
 #include "profile/regions.h"
 
-static void read_at(struct jvm_codes *codes, uint64_t gen, uint64_t time_ns, const char *name,
-		    size_t want_new)
+/* A reading at @time_ns that asks about the interpreter and about what is at 0x2000. */
+static void read_at(struct jvm_code *code, uint64_t time_ns, const char *name, size_t want_new)
 {
 	struct code_table table;
 	size_t nr = 0;
@@ -24,40 +24,105 @@ static void read_at(struct jvm_codes *codes, uint64_t gen, uint64_t time_ns, con
 	if (name)
 		assert_int_equal(code_table_add(&table, 0x2000, 64, 0, name, strlen(name)), 0);
 	assert_int_equal(code_table_arrange(&table), 0);
-	assert_int_equal(jvm_codes_add(codes, gen, time_ns, &table, 1 << 16, &nr), 0);
+	assert_int_equal(jvm_code_add(code, &table, 1 << 16, &nr), 0);
+	code->read_ns = time_ns;
 	assert_int_equal(nr, want_new);
+	assert_int_equal(jvm_code_arrange(code), 0);
+	code_table_fini(&table);
 }
 
-static const char *found(struct code_table *table, uint64_t addr, uint64_t time_ns)
+static const char *found(const struct jvm_code *code, uint64_t addr, uint64_t time_ns)
 {
 	struct code_match match;
 
-	return code_table_find(table, addr, time_ns, &match) ? match.name : "";
+	return jvm_code_find(code, addr, time_ns, &match) ? match.name : "";
 }
 
 static void code_has_the_name_of_its_time(void **state)
 {
-	struct jvm_codes codes = { 0 };
-	struct code_table *all;
+	struct jvm_code code = { 0 };
 
 	(void)state;
-	read_at(&codes, 1, 100, "A.first", 2);
-	read_at(&codes, 1, 200, "A.first", 0);
-	read_at(&codes, 2, 250, "B.other", 2); /* another image */
-	read_at(&codes, 1, 300, "A.second", 1);
-	read_at(&codes, 1, 400, NULL, 0);
-	assert_int_equal(codes.images.nr, 2);
-	all = &codes.images.list[0].all;
-	assert_int_equal(code_table_arrange(all), 0);
-	assert_int_equal(all->nr, 3);
-	assert_string_equal(found(all, 0x2010, 50), "A.first");
-	assert_string_equal(found(all, 0x2010, 199), "A.first");
-	assert_string_equal(found(all, 0x2010, 201),
-			    "A.second"); /* it came after the reading at 200 */
-	assert_string_equal(found(all, 0x2010, 500), "A.second");
-	assert_string_equal(found(all, 0x1010, 500), "Interpreter");
-	assert_string_equal(found(all, 0x3000, 500), "");
-	jvm_codes_fini(&codes);
+	read_at(&code, 100, "A.first", 2);
+	read_at(&code, 200, "A.first", 0);
+	read_at(&code, 300, "A.second", 1);
+	read_at(&code, 400, NULL, 0);
+	assert_int_equal(code.all.nr, 3);
+	assert_string_equal(found(&code, 0x2010, 50), "A.first");
+	assert_string_equal(found(&code, 0x2010, 199), "A.first");
+	assert_string_equal(found(&code, 0x2010, 201), "A.second"); /* after the reading at 200 */
+	assert_string_equal(found(&code, 0x2010, 500), "A.second");
+	assert_string_equal(found(&code, 0x1010, 500), "Interpreter");
+	assert_string_equal(found(&code, 0x3000, 500), "");
+	read_at(&code, 500, "A.first", 1); /* it is there again */
+	assert_string_equal(found(&code, 0x2010, 350), "A.second");
+	assert_string_equal(found(&code, 0x2010, 450), "A.first");
+	jvm_code_fini(&code);
+}
+
+/* Code elsewhere is left as it is, and code that lies where other code was replaces all of it.
+ */
+static void answers_are_put_among_what_is_known(void **state)
+{
+	static const struct {
+		uint64_t start, size;
+		const char *name;
+		size_t nr_last, nr_new;
+	} cases[] = {
+		{ 0x3000, 0x100, "C", 1, 1 },  { 0x1000, 0x100, "A", 2, 1 },
+		{ 0x2000, 0x100, "B", 3, 1 },  { 0x2000, 0x100, "B", 3, 0 },
+		{ 0x2080, 0x100, "D", 3, 1 },  { 0x2000, 0x100, "B", 3, 1 },
+		{ 0x1080, 0x2000, "E", 1, 1 },
+	};
+	struct jvm_code code = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct code_table table;
+		size_t nr;
+
+		print_message("%zu: %s\n", i, cases[i].name);
+		code_table_init(&table, 1 << 16);
+		assert_int_equal(
+			code_table_add(&table, cases[i].start, cases[i].size, 0, cases[i].name, 1),
+			0);
+		assert_int_equal(code_table_arrange(&table), 0);
+		assert_int_equal(jvm_code_add(&code, &table, 1 << 16, &nr), 0);
+		code.read_ns = 100 * (i + 1);
+		code_table_fini(&table);
+		assert_int_equal(nr, cases[i].nr_new);
+		assert_int_equal(code.last.nr, cases[i].nr_last);
+		for (size_t j = 1; j < code.last.nr; j++)
+			assert_true(code.last.list[j - 1].end <= code.last.list[j].start);
+	}
+	assert_int_equal(jvm_code_arrange(&code), 0);
+	assert_string_equal(found(&code, 0x2090, 350), "B");
+	assert_string_equal(found(&code, 0x2090, 450), "D");
+	assert_string_equal(found(&code, 0x2090, 550), "B");
+	assert_string_equal(found(&code, 0x2090, 650), "E");
+	jvm_code_forget(&code);
+	assert_string_equal(found(&code, 0x2090, 650), "");
+	jvm_code_fini(&code);
+}
+
+static void names_have_so_much_room(void **state)
+{
+	struct jvm_code code = { 0 };
+	struct code_table table;
+	size_t nr;
+
+	(void)state;
+	code_table_init(&table, 1 << 16);
+	for (uint64_t i = 0; i < 100; i++)
+		assert_int_equal(code_table_add(&table, 0x1000 + 16 * i, 16, 0, "A.name", 6), 0);
+	assert_int_equal(code_table_arrange(&table), 0);
+	assert_int_equal(jvm_code_add(&code, &table, 50 * (CODE_ENTRY_CHARGE + 7), &nr), -ENOSPC);
+	assert_int_equal(nr, 50);
+	assert_int_equal(jvm_code_arrange(&code), 0);
+	assert_string_equal(found(&code, 0x1000, 0), "A.name");
+	assert_string_equal(found(&code, 0x1000 + 16 * 50, 0), "");
+	code_table_fini(&table);
+	jvm_code_fini(&code);
 }
 
 static void a_slot_of_a_region_is_used_again_last_and_with_another_id(void **state)
@@ -135,93 +200,107 @@ static void libjvm_is_known_by_its_name(void **state)
 		assert_int_equal(jvm_is_library(cases[i].path), cases[i].is_jvm);
 }
 
-/* A reading that asks about an address of "A.first", or of "A.second", which is there later. */
-static void read_line_at(struct jvm_codes *codes, uint64_t time_ns, const char *name, uint32_t line)
+/* A new stack has the return address 0x2009, where "A.first" is, or "A.second" later. What the JVM
+ * is asked is answered. @line: of what is inlined there. Returns how often it was asked. */
+static unsigned read_line_at(struct jvm_code *code, uint64_t time_ns, const char *name,
+			     uint32_t line)
 {
 	const struct symbol_line lines[] = { { .name = "B.inner", .file = "B.java", .line = line },
 					     { .name = name } };
+	const uint64_t frame = FPL_FRAME_JIT | 0x2009;
 	struct code_table table;
-	size_t nr = 0;
+	uint64_t asked;
+	uint32_t met;
+	unsigned nr_asked = 0;
+	size_t nr;
 
-	code_table_init(&table, 1 << 16);
-	assert_int_equal(code_table_add(&table, 0x2000, 64, 0, name, strlen(name)), 0);
-	if (line)
-		assert_int_equal(code_table_add_lines(&table, 0x2008, 0x2000, 0, lines, 2), 0);
-	assert_int_equal(code_table_arrange(&table), 0);
-	assert_int_equal(jvm_codes_add(codes, 1, time_ns, &table, 1 << 16, &nr), 0);
+	jvm_code_meet(code, &frame, 1);
+	while (jvm_code_ask(code, &asked, &met, 1)) {
+		nr_asked++;
+		assert_int_equal(asked & ~(uint64_t)HOTSPOT_ASKED_LINES, hotspot_asked(0x2008, 0));
+		code_table_init(&table, 1 << 16);
+		assert_int_equal(code_table_add(&table, 0x2000, 64, 0, name, strlen(name)), 0);
+		if (asked & HOTSPOT_ASKED_LINES)
+			assert_int_equal(code_table_add_lines(&table, 0x2008, 0x2000, 0, lines, 2),
+					 0);
+		assert_int_equal(code_table_arrange(&table), 0);
+		assert_int_equal(jvm_code_add(code, &table, 1 << 16, &nr), 0);
+		jvm_code_settle(code, &asked, &met, 1);
+		code_table_fini(&table);
+	}
+	code->read_ns = time_ns;
+	return nr_asked;
 }
 
-static uint32_t line_at(struct code_table *table, uint64_t time_ns)
+static uint32_t line_at(const struct jvm_code *code, uint64_t time_ns)
 {
 	struct code_match match;
 
-	assert_true(code_table_find(table, 0x2008, time_ns, &match));
+	assert_true(jvm_code_find(code, 0x2008, time_ns, &match));
 	return match.lines.nr ? code_lines_at(&match.lines, 0).line : 0;
 }
 
-static void what_is_inlined_holds_as_long_as_its_code(void **state)
+static void lines_are_asked_once_of_each_function(void **state)
 {
-	struct jvm_codes codes = { 0 };
-	struct code_table *all;
+	struct jvm_code code = { 0 };
 
 	(void)state;
-	read_line_at(&codes, 100, "A.zeroth", 0);
-	read_line_at(&codes, 200, "A.first", 0);
-	read_line_at(&codes, 300, "A.first", 7); /* a sample met it now */
-	read_line_at(&codes, 400, "A.first", 0);
-	read_line_at(&codes, 500, "A.second", 0);
-	all = &codes.images.list[0].all;
-	assert_int_equal(code_table_arrange(all), 0);
-	assert_int_equal(line_at(all, 50), 0);
-	assert_string_equal(found(all, 0x2008, 50), "A.zeroth");
-	assert_int_equal(line_at(all, 150), 7); /* as early as A.first is known */
-	assert_int_equal(line_at(all, 350), 7);
-	assert_string_equal(found(all, 0x2008, 350), "A.first");
-	assert_int_equal(line_at(all, 450), 0);
-	assert_string_equal(found(all, 0x2008, 450), "A.second");
-	jvm_codes_fini(&codes);
+	assert_int_equal(read_line_at(&code, 100, "A.first", 7), 1);
+	assert_int_equal(read_line_at(&code, 200, "A.first", 0), 1); /* for the name alone */
+	assert_int_equal(code.all.nr_lines, 2);
+	assert_int_equal(read_line_at(&code, 300, "A.second", 9), 2);
+	assert_int_equal(jvm_code_arrange(&code), 0);
+	assert_int_equal(line_at(&code, 50), 7);
+	assert_int_equal(line_at(&code, 199), 7);
+	assert_string_equal(found(&code, 0x2008, 199), "A.first");
+	assert_int_equal(line_at(&code, 201), 9);
+	assert_string_equal(found(&code, 0x2008, 201), "A.second");
+	jvm_code_fini(&code);
 }
 
-static void addresses_that_samples_met_are_taken_once(void **state)
+static void addresses_in_regions_are_asked_about_when_a_stack_has_them(void **state)
 {
 	const uint64_t leaf = FPL_FRAME_JIT | FPL_FRAME_EXACT | 0x1000;
 	const uint64_t frames[] = { leaf, FPL_FRAME_JIT | 0x2000, FPL_FRAME_RAW | 0x3000,
 				    FPL_FRAME_JIT | 0x2000, 0x4000 };
-	struct met_code *met = NULL;
+	struct jvm_code code = { 0 };
 	uint64_t asked[4];
-	size_t from = 0, other = 0;
+	uint32_t met[4];
 
 	(void)state;
-	assert_int_equal(met_code_create(&met), 0);
-	met_code_add(met, 1, frames, ARRAY_SIZE(frames));
-	met_code_add(met, 2, frames, 1);
-	met_code_add(met, 1, frames, ARRAY_SIZE(frames));
-	assert_int_equal(met_code_take(met, 1, &from, asked, 1), 1);
-	assert_int_equal(asked[0], hotspot_asked(0x1000, true));
-	assert_int_equal(met_code_take(met, 1, &from, asked, 4), 1);
-	assert_int_equal(asked[0], hotspot_asked(0x1fff, false));
-	assert_int_equal(met_code_take(met, 1, &from, asked, 4), 0);
-	assert_int_equal(met_code_take(met, 2, &other, asked, 4), 1);
-	met_code_destroy(met);
+	jvm_code_meet(&code, frames, ARRAY_SIZE(frames));
+	jvm_code_meet(&code, frames, ARRAY_SIZE(frames));
+	assert_int_equal(jvm_code_ask(&code, asked, met, 1), 1);
+	assert_int_equal(asked[0], hotspot_asked(0x1000, HOTSPOT_ASKED_LEAF | HOTSPOT_ASKED_LINES));
+	assert_int_equal(jvm_code_ask(&code, asked, met, 4), 1);
+	assert_int_equal(asked[0], hotspot_asked(0x1fff, HOTSPOT_ASKED_LINES));
+	assert_int_equal(jvm_code_ask(&code, asked, met, 4), 0);
+	jvm_code_meet(&code, frames, 1);
+	assert_int_equal(jvm_code_ask(&code, asked, met, 4), 1);
+	assert_int_equal(asked[0], hotspot_asked(0x1000, HOTSPOT_ASKED_LEAF | HOTSPOT_ASKED_LINES));
+	jvm_code_fini(&code);
 }
 
-static void leaves_leave_room_for_calls(void **state)
+static void addresses_are_forgotten_when_there_are_too_many(void **state)
 {
-	struct met_code *met = NULL;
-	uint64_t asked[2], call = FPL_FRAME_JIT | 0x10;
-	size_t from = MET_CODE_LEAVES_MAX;
+	struct jvm_code code = { 0 };
+	uint64_t asked, frame;
+	uint32_t met;
 
 	(void)state;
-	assert_int_equal(met_code_create(&met), 0);
-	for (uint64_t i = 0; i <= MET_CODE_LEAVES_MAX; i++) {
-		uint64_t leaf = FPL_FRAME_JIT | FPL_FRAME_EXACT | (0x1000 + i);
-
-		met_code_add(met, 1, &leaf, 1);
+	for (uint64_t i = 0; i <= JVM_MET_MAX; i++) {
+		frame = FPL_FRAME_JIT | FPL_FRAME_EXACT | (0x1000 + i);
+		jvm_code_meet(&code, &frame, 1);
 	}
-	met_code_add(met, 1, &call, 1);
-	assert_int_equal(met_code_take(met, 1, &from, asked, 2), 1);
-	assert_int_equal(asked[0], hotspot_asked(0xf, false));
-	met_code_destroy(met);
+	assert_int_equal(code.met.nr, JVM_MET_MAX);
+	assert_int_equal(code.news.nr, JVM_MET_MAX);
+	code.news.nr = 1;
+	assert_int_equal(jvm_code_ask(&code, &asked, &met, 1), 1);
+	jvm_code_settle(&code, &asked, &met, 1);
+	assert_int_equal(code.met.nr, 0);
+	jvm_code_meet(&code, &frame, 1);
+	assert_int_equal(jvm_code_ask(&code, &asked, &met, 1), 1);
+	jvm_code_fini(&code);
 }
 
 int main(void)
@@ -229,9 +308,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_step_by_frame_pointers_is_told_wherever_it_leads),
 		cmocka_unit_test(code_has_the_name_of_its_time),
-		cmocka_unit_test(what_is_inlined_holds_as_long_as_its_code),
-		cmocka_unit_test(addresses_that_samples_met_are_taken_once),
-		cmocka_unit_test(leaves_leave_room_for_calls),
+		cmocka_unit_test(answers_are_put_among_what_is_known),
+		cmocka_unit_test(names_have_so_much_room),
+		cmocka_unit_test(lines_are_asked_once_of_each_function),
+		cmocka_unit_test(addresses_in_regions_are_asked_about_when_a_stack_has_them),
+		cmocka_unit_test(addresses_are_forgotten_when_there_are_too_many),
 		cmocka_unit_test(a_slot_of_a_region_is_used_again_last_and_with_another_id),
 		cmocka_unit_test(libjvm_is_known_by_its_name),
 	};

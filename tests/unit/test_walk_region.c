@@ -262,6 +262,66 @@ static void an_interpreted_frame_says_where_its_callers_stack_begins(void **stat
 	}
 }
 
+#define METHOD	     0x7e0000002000ull
+#define CONST_METHOD 0x7e0000003000ull
+#define BYTECODE     (CONST_METHOD + 0x38)
+
+/* A frame of the interpreter is told by its Method. A leaf has a frame of its own only where r13 is
+ * in the bytecode of that: as a method begins, and when it has ended, rbp is the caller's. */
+static void an_interpreted_frame_is_told_by_its_method(void **state)
+{
+	static const struct {
+		const char *what;
+		uint64_t method, bcp;
+		bool is_leaf, has_methods, is_told;
+	} cases[] = {
+		{ "its first bytecode", METHOD, BYTECODE, true, true, true },
+		{ "its last one", METHOD, BYTECODE + 9, true, true, true },
+		{ "behind it", METHOD, BYTECODE + 10, true, true, false },
+		{ "before it", METHOD, BYTECODE - 1, true, true, false },
+		{ "a stack pointer in r13", METHOD, AT(30), true, true, false },
+		{ "a method that is nowhere", 0x7d0000000000ull, BYTECODE, true, true, false },
+		{ "no method", 0, BYTECODE, true, true, false },
+		{ "no address", 1ull << 47, BYTECODE, true, true, false },
+		{ "a JVM without", METHOD, BYTECODE, true, false, false },
+		{ "a caller, whatever r13 is", METHOD, 0, false, true, true },
+		{ "a caller without a method", 0, 0, false, true, false },
+	};
+	static uint64_t method[2], const_method[8];
+	struct scene *s = *state;
+
+	method[1] = CONST_METHOD;
+	const_method[6] = 10ull << 16; /* bytes of bytecode at 0x32 */
+	world_memory(&s->world, METHOD, method, sizeof(method));
+	world_memory(&s->world, CONST_METHOD, const_method, sizeof(const_method));
+	s->world.region.const_method_off = 8;
+	s->world.region.const_bytes = 0x38;
+	s->world.region.code_size_off = 0x32;
+	name_blob("Interpreter");
+	put(s, BLOB + 28, 0, 4);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		__u64 told = FPL_FRAME_METHOD | EXACT | cases[i].method;
+		__u64 pc = JIT_FRAME(MIDDLE) | (cases[i].is_leaf ? EXACT : 0);
+		__u64 want[] = { FRAME(0x1008) | EXACT, cases[i].is_told ? told : pc, FRAME(0x4010),
+				 0 };
+
+		print_message("%s\n", cases[i].what);
+		memset(s->words, 0, sizeof(s->words));
+		s->words[8] = JIT(MIDDLE); /* the return address of a native leaf */
+		s->words[17] = cases[i].method;
+		s->words[19] = AT(30);
+		s->words[20] = 4;
+		s->words[21] = PC(0x4010);
+		s->world.region.has_methods = cases[i].has_methods;
+		s->walk.reg[ARCH_SP] = AT(8);
+		s->walk.reg[ARCH_FP] = AT(20);
+		s->walk.reg[ARCH_R13] = cases[i].bcp;
+		s->walk.known = ARCH_ALL_REGS;
+		check_walk(s, cases[i].is_leaf ? JIT(MIDDLE) : PC(0x1008), FPL_STOP_OUTERMOST,
+			   want + cases[i].is_leaf);
+	}
+}
+
 /* Data that lies ends the walk, as code without a method would, and reads little. */
 static void data_that_lies_leads_nowhere(void **state)
 {
@@ -346,6 +406,7 @@ int main(void)
 		REGION_TEST(each_form_of_code_says_where_the_return_address_is),
 		REGION_TEST(a_stack_of_all_kinds_is_walked_to_its_end),
 		REGION_TEST(an_interpreted_frame_says_where_its_callers_stack_begins),
+		REGION_TEST(an_interpreted_frame_is_told_by_its_method),
 		REGION_TEST(data_that_lies_leads_nowhere),
 		REGION_TEST(no_region_that_does_not_hold_is_taken),
 	};
