@@ -435,6 +435,28 @@ WALK_INLINE int script_cross_over(struct env *env, struct fpl_walk *walk, __u64 
 }
 WALK_ONCE(script_cross, script_cross_over, 0)
 
+/* The place of the innermost script frame by the register that leads into the instructions of its
+ * code: most frames have it too late. Returns 0, or 1 where none does. */
+WALK_INLINE int script_leaf_step(struct env *env, struct fpl_walk *walk,
+				 const struct fpl_script_rule *rule, __u64 *ret)
+{
+	__u64 code = walk->script_words[1] & FPL_SCRIPT_CODE_MASK, first, nr;
+
+	if (script_load(env, walk, &rule->first_step, code, &first) ||
+	    script_load(env, walk, &rule->nr_steps, code, &nr))
+		return 1;
+#pragma GCC unroll 6
+	for (__u32 i = 0; i < FPL_NR_SAVED; i++) {
+		__u32 reg = ARCH_SAVED_REG(i);
+
+		/* it leads behind the instruction at hand */
+		*ret = walk->reg[reg];
+		if ((walk->known & WALK_BIT(reg)) && *ret - first - 1 < nr * rule->step_bytes)
+			return 0;
+	}
+	return 1;
+}
+
 /* Put the place of the innermost script frame into its words, the first of the walk, from the
  * register that has it before the frame does, if rule @idx names one. Returns 0. */
 WALK_INLINE int script_leaf_place(struct env *env, struct fpl_walk *walk, __u64 idx)
@@ -443,12 +465,14 @@ WALK_INLINE int script_leaf_place(struct env *env, struct fpl_walk *walk, __u64 
 	__u64 addr, place;
 	__u32 reg;
 
-	if (!rule || !rule->leaf.nr)
+	if (!rule)
 		return 0;
 	reg = rule->leaf_reg & (FPL_NR_REGS - 1);
 	addr = walk->reg[reg];
-	if ((walk->known & WALK_BIT(reg)) && script_passes(env, walk, &rule->leaf_check, addr) &&
-	    !script_load(env, walk, &rule->leaf, addr, &place))
+	if (rule->step_bytes ? !script_leaf_step(env, walk, rule, &place)
+			     : rule->leaf.nr && (walk->known & WALK_BIT(reg)) &&
+				       script_passes(env, walk, &rule->leaf_check, addr) &&
+				       !script_load(env, walk, &rule->leaf, addr, &place))
 		walk->script_words[2] = (walk->script_words[2] >> 32 << 32) | (__u32)place;
 	return 0;
 }
@@ -577,7 +601,7 @@ WALK_INLINE void script_chain(struct walker *walker, __u32 idx)
 	if (!rule)
 		return;
 	walk->script_check = rule->check_vaddr;
-	if (!rule->is_native)
+	if (!rule->check_is_value)
 		walk->script_check += walk->pc - (frame & FPL_FRAME_VADDR_MASK);
 	walk->script_check_size = rule->check_size;
 #ifdef __bpf__

@@ -38,12 +38,27 @@ static __always_inline __u64 script_pointer(const struct fpl_script_code *record
 	return at < FPL_SCRIPT_OBJECT_BYTES / 8 ? ((const __u64 *)record->object)[at] : 0;
 }
 
+/* The number of bytes of the table of lines of @record, whose first ones are there already. */
+static __always_inline __u64 script_lines_size(const struct fpl_script_code *record,
+					       const struct fpl_script_rule *rule)
+{
+	__u64 at = (__u64)rule->lines_size_off >> (rule->line_bytes ? 2 : 3);
+
+	LOOKUP_OPAQUE(at);
+	if (rule->line_bytes)
+		return at < FPL_SCRIPT_OBJECT_BYTES / 4
+			       ? (__u64)((const __u32 *)record->object)[at] * rule->line_bytes
+			       : 0;
+	return at < FPL_SCRIPT_LINES_FEW / 8 ? ((const __u64 *)record->lines)[at] + rule->lines_off
+					     : 0;
+}
+
 /* Read the table of lines. Returns how many bytes of it. */
 static __always_inline __u64 script_lines(struct fpl_script_code *record,
 					  const struct fpl_script_rule *rule)
 {
 	__u64 addr = script_pointer(record, rule->piece_off[2]);
-	__u64 at = (__u64)rule->lines_size_off >> 3, few, size;
+	__u64 few, size;
 
 	if (rule->last_behind) {
 		size = addr + (__u64)(__s64)rule->last_behind;
@@ -51,10 +66,9 @@ static __always_inline __u64 script_lines(struct fpl_script_code *record,
 			return 0;
 	}
 	few = script_copy(record->lines, FPL_SCRIPT_LINES_FEW, addr);
-	LOOKUP_OPAQUE(at);
-	if (few < FPL_SCRIPT_LINES_FEW || at >= FPL_SCRIPT_LINES_FEW / 8)
+	if (few < FPL_SCRIPT_LINES_FEW)
 		return few;
-	size = ((const __u64 *)record->lines)[at] + rule->lines_off;
+	size = script_lines_size(record, rule);
 	if (size > FPL_SCRIPT_LINES_BYTES - 8)
 		size = FPL_SCRIPT_LINES_BYTES - 8;
 	LOOKUP_OPAQUE(size);

@@ -143,29 +143,38 @@ struct fpl_script_rule {
 	__u32 object;							/* id */
 	__s32 cfa_off;	   /* of the rows of the body, whose CFA is cfa_reg + that */
 	__u64 check_vaddr; /* in the object: the value of check, at run time, is there or */
-	__u64 check_size;  /* less than so many bytes behind */
+	__u64 check_size;  /* less than so many bytes behind; with check_is_value: the value */
 	__u64 stop_mask, stop_value;
 	__u64 place_mask;	      /* all bits: the place is an address; 0: a number */
 	struct fpl_script_load check; /* from the script frame: it is one */
 	struct fpl_script_load code, place, next, stop; /* no place: places are not told apart */
 	struct fpl_script_load leaf, leaf_check;	/* from leaf_reg */
+	/* from the code object: its first instruction, and how many it has */
+	struct fpl_script_load first_step, nr_steps;
 	struct fpl_script_content content;
 	__u8 shows_last; /* the frame with the stop value is a script frame, too */
 	__u8 has_slots;	 /* words of the native frame may hold the frame, too */
 	__u8 carries;	 /* enum fpl_script_carries */
 	__u8 leaf_reg;	 /* of the innermost native frame: leads to its place, if that passes */
 	/* each native frame is a script frame itself, if it passes: its frame pointer is the
-	 * script frame, check_vaddr is a value, and code is a function of V8. Before its frame is
+	 * script frame, and code is a function of V8. Before its frame is
 	 * made, leaf_reg has what leaf leads to the code from. */
 	__u8 is_native;
-	__u8 _pad2;
+	__u8 check_is_value;		    /* check_vaddr is no address */
 	__u16 above;			    /* bytes of a script frame that loads reach */
 	__s16 piece_off[FPL_SCRIPT_PIECES]; /* in the code object: pointers to pieces */
 	__u16 cfa_reg;
-	__s16 last_behind;    /* the last piece is behind another pointer, at this offset; 0: not */
-	__s16 lines_size_off; /* in the last piece, the table of lines: the number of its bytes, */
-	__u16 lines_off;      /* behind so many others */
-	__u16 _pad3;
+	__s16 last_behind; /* the last piece is behind another pointer, at this offset; 0: not */
+	/* in the last piece, the table of lines: the number of its bytes, behind lines_off others
+	 */
+	__s16 lines_size_off;
+	__u16 lines_off;
+	/* not 0: the code object has at lines_size_off how many lines there are, of so many bytes
+	 */
+	__u8 line_bytes;
+	/* not 0: bytes of an instruction. The callee-saved register of the innermost native frame
+	 * that leads into them, or behind the last, is its place. */
+	__u8 step_bytes;
 	/* written by the kernel side alone: frames looked at, and in how many of them each
 	 * callee-saved register passed the check */
 	__u32 looked, votes[6]; /* [FPL_NR_SAVED] */
@@ -176,7 +185,7 @@ struct fpl_script_rule {
 	__u32 _pad;
 	struct fpl_v8 v8; /* with is_native */
 };
-_Static_assert(sizeof(struct fpl_script_rule) == 272 + 2 * FPL_SCRIPT_SLOTS,
+_Static_assert(sizeof(struct fpl_script_rule) == 288 + 2 * FPL_SCRIPT_SLOTS,
 	       "fpl_script_rule is map ABI");
 
 /* A code object that a stack names for the first time, as it was then. It comes before the stack.

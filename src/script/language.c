@@ -2,6 +2,7 @@
 #include "script/language.h"
 
 #include "script/cpython.h"
+#include "script/lua.h"
 #include "script/php.h"
 #include "script/v8.h"
 
@@ -11,6 +12,7 @@ const struct script_language *script_language(uint32_t language)
 		[SCRIPT_PYTHON] = &cpython_language,
 		[SCRIPT_PHP] = &php_language,
 		[SCRIPT_JAVASCRIPT] = &v8_language,
+		[SCRIPT_LUA] = &lua_language,
 	};
 
 	_Static_assert(sizeof(languages) / sizeof(languages[0]) == SCRIPT_LANGUAGES_END,
