@@ -64,8 +64,8 @@ static void find_symbols(const struct elf_file *elf, const struct elf_section *s
 		memcpy(&symbol, bytes + at, sizeof(symbol));
 		if (symbol.st_shndx == SHN_UNDEF)
 			continue;
-		for (size_t i = 0; i < EXPORTS_MAX && kind->exports[i]; i++) {
-			if (is_name(names, symbol.st_name, kind->exports[i]))
+		for (size_t i = 0; i < EXPORTS_MAX; i++) {
+			if (kind->exports[i] && is_name(names, symbol.st_name, kind->exports[i]))
 				ret->at[i] = symbol.st_value;
 		}
 	}
@@ -170,20 +170,31 @@ static bool read_php(const struct elf_file *elf, const struct found *found,
 
 #define LUA_VERSION "$LuaVersion: Lua "
 
-/* "5.4.4 " */
-static bool read_lua_version(const char *text, size_t size, struct script_facts *ret)
+/* Three numbers with dots between them, 5.4.4: 50404. */
+static bool read_numbers(const char *text, size_t size, uint64_t *ret)
 {
-	const char *digits = text + strlen(LUA_VERSION);
+	size_t at = 0;
 
-	if (size < sizeof(LUA_VERSION "5.4.4") || digits[1] != '.' || digits[3] != '.' ||
-	    digits[5] != ' ')
-		return false;
-	for (size_t i = 0; i < 5; i += 2) {
-		if (digits[i] < '0' || digits[i] > '9')
+	*ret = 0;
+	for (int i = 0; i < 3; i++) {
+		uint64_t number = 0;
+		size_t end = at;
+
+		for (; end < size && end < at + 2 && text[end] >= '0' && text[end] <= '9'; end++)
+			number = 10 * number + (uint64_t)(text[end] - '0');
+		if (end == at || end == size || (i < 2 && text[end] != '.'))
 			return false;
-		ret->version = 100 * ret->version + (uint64_t)(digits[i] - '0');
+		*ret = 100 * *ret + number;
+		at = end + 1;
 	}
 	return true;
+}
+
+static bool read_lua_version(const char *text, size_t size, struct script_facts *ret)
+{
+	size_t at = strlen(LUA_VERSION);
+
+	return read_numbers(text + at, size - at, &ret->version);
 }
 
 static bool read_lua(const struct elf_file *elf, const struct found *found,
@@ -191,6 +202,15 @@ static bool read_lua(const struct elf_file *elf, const struct found *found,
 {
 	(void)found;
 	return find_text(elf, LUA_VERSION, read_lua_version, ret);
+}
+
+static bool read_ruby(const struct elf_file *elf, const struct found *found,
+		      struct script_facts *ret)
+{
+	char text[8];
+
+	return found->at[VERSION] && read_at(elf, found->at[VERSION], text, sizeof(text)) &&
+	       read_numbers(text, sizeof(text), &ret->version);
 }
 
 static const struct kind kinds[] = {
@@ -205,6 +225,14 @@ static const struct kind kinds[] = {
 	{ SCRIPT_PHP, { [LOOP] = "execute_ex" }, .read = read_php },
 	{ SCRIPT_JAVASCRIPT, { [LOOP] = V8_MARK }, .read = NULL },
 	{ SCRIPT_LUA, { [LOOP] = "lua_callk" }, .calls = 3, .read = read_lua },
+	{ SCRIPT_RUBY,
+	  { [LOOP] = "rb_vm_exec", [VERSION] = "ruby_version" },
+	  .calls = 1,
+	  .read = read_ruby },
+	{ SCRIPT_RUBY,
+	  { [LOOP] = "rb_yield", [VERSION] = "ruby_version" },
+	  .calls = 3,
+	  .read = read_ruby },
 };
 
 /* May @name be among the names? It may also be the end of another one, with which linkers let it
@@ -329,7 +357,7 @@ static bool code_next(struct code *code, struct synth_op *ret)
 				  code->vaddr + code->at, ret);
 		code->at += ret->size ? ret->size : 1u;
 		if (ret->kind == OP_CALL || ret->kind == OP_JUMP || ret->kind == OP_BRANCH ||
-		    ret->kind == OP_JUMP_REGISTER)
+		    ret->kind == OP_JUMP_REGISTER || ret->kind == OP_JUMP_MEMORY)
 			return true;
 	}
 	return false;
@@ -381,7 +409,8 @@ static void reach(struct reached *reached, const struct vaddr_range *range, uint
 
 /*
  * A loop that is not exported, called by the function *@loop by at most @calls calls: the largest
- * function that jumps to where a register says. Most do no such thing. Leaves it in *@loop.
+ * function that jumps to where a register or memory says. Most do no such thing; jumps to other
+ * files do, but call nothing. Leaves it in *@loop.
  */
 static bool find_called(const struct elf_file *elf, const struct function_list *functions,
 			struct synth_decoder *decoder, uint32_t calls, struct vaddr_range *loop)
@@ -395,18 +424,23 @@ static bool find_called(const struct elf_file *elf, const struct function_list *
 	for (size_t i = 0; i < reached->nr; i++) {
 		const struct vaddr_range range = reached->at[i].range;
 		CLEANUP(code_close) struct code code;
+		bool jumps = false, is_caller = false;
 		struct vaddr_range callee;
 		struct synth_op op;
 
 		if (!code_open(elf, decoder, &range, &code))
 			continue;
 		while (code_next(&code, &op)) {
-			if (op.kind == OP_JUMP_REGISTER && code.size > most) {
+			jumps |= op.kind == OP_JUMP_REGISTER || op.kind == OP_JUMP_MEMORY;
+			is_caller |= op.kind == OP_CALL;
+			if (jumps && is_caller && code.size > most) {
 				most = code.size;
 				*loop = range;
-			} else if (op.kind != OP_JUMP_REGISTER && reached->at[i].calls < calls &&
-				   function_list_find(functions, (uint64_t)op.imm, &callee) &&
-				   callee.start == (uint64_t)op.imm) {
+			}
+			if ((op.kind == OP_CALL || op.kind == OP_JUMP || op.kind == OP_BRANCH) &&
+			    reached->at[i].calls < calls &&
+			    function_list_find(functions, (uint64_t)op.imm, &callee) &&
+			    callee.start == (uint64_t)op.imm) {
 				reach(reached, &callee, reached->at[i].calls + 1);
 			}
 		}

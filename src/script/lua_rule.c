@@ -58,7 +58,8 @@ static bool lua_rule(const struct script_facts *facts, uint32_t object, struct f
 			     .text_off = LUA_STRING_BYTES_OFF,
 			     .nr = (LUA_SOURCE_OFF - LUA_NR_MARKS_OFF) / 8 + 1 },
 		.above = FRAME_BYTES,
-		.piece_off = { LUA_MARKS_OFF, LUA_SOURCE_OFF, LUA_LINES_OFF },
+		.texts = { { .off = LUA_MARKS_OFF }, { .off = LUA_SOURCE_OFF } },
+		.lines_ptr_off = LUA_LINES_OFF,
 		.lines_size_off = LUA_NR_LINES_OFF,
 		.line_bytes = 1,
 	};

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Script frames equal what the script says of itself. Arguments: FPLESS FIXTURES. FPLESS_PYTHONS, FPLESS_PHPS, FPLESS_LUAS:
-interpreters, with colons between them; else those called python3, python3.N, php, phpN.N and lua5.N in PATH."""
+"""Script frames equal what the script says of itself. Arguments: FPLESS FIXTURES. FPLESS_PYTHONS, FPLESS_PHPS, FPLESS_LUAS,
+FPLESS_RUBYS: interpreters, with colons between them; else those called python3, python3.N, php, phpN.N, lua5.N and rubyN.N in PATH."""
 
 import glob
 import json
@@ -70,6 +70,8 @@ PYTHON = Language("python", "script_truth.py", ("python3", "python3.[0-9]*"),
 PHP = Language("php", "script_truth.php", ("php", "php[0-9].[0-9]"),
                ("-r", "echo PHP_MAJOR_VERSION, ' ', PHP_MINOR_VERSION, ' ', PHP_EXTRA_VERSION ?: 'final';"), {(7, 4), (8, 2), (8, 4)})
 LUA = Language("lua", "script_truth.lua", ("lua5.[0-9]",), ("-e", "print((_VERSION:gsub('%D+', ' ')) .. ' final')"), {(5, 4)})
+RUBY = Language("ruby", "script_truth.rb", ("ruby[0-9].[0-9]",), ("-e", "puts RUBY_VERSION.split('.')[0, 2].join(' ') + ' final'"),
+                {(3, 1), (3, 3)})
 
 
 def pythons():
@@ -125,6 +127,35 @@ class Script(RootCase):
         for lua, _version in found:
             with self.subTest(lua):
                 self.check_chains(LUA, lua, 0.999)
+
+    def test_whole_chains_of_ruby_equal_the_truth(self):
+        found = RUBY.found()
+        if not found:
+            self.skipTest("no Ruby of a known version")
+        for ruby, _version in found:
+            with self.subTest(ruby):
+                self.check_chains(RUBY, ruby, 0.999)
+
+    def test_methods_of_ruby_have_file_and_line(self):
+        """Names that are short and long, and a file in a long path."""
+        found = RUBY.found()
+        if not found:
+            self.skipTest("no Ruby of a known version")
+        long = "a_method_with_a_name_that_is_not_within_its_object"
+        folder = self.path("a" * 100)
+        os.mkdir(folder)
+        with open(os.path.join(folder, "b.rb"), "w", encoding="utf-8") as file:
+            file.write("def %s(n)\n  i = 0\n  while i < n\n    i += 1\n  end\nend\n" % long)
+        with open(self.path("a.rb"), "w", encoding="utf-8") as file:
+            file.write("require %r\n[1].each do |one|\n  %s(2e7 * one)\nend\n" % (os.path.join(folder, "b.rb"), long))
+        run = self.profile("-F", "499", "--", found[0][0], self.path("a.rb"))
+        with open(run.jsonl_path, encoding="utf-8") as file:
+            stacks = [record["user"] for record in map(json.loads, file) if record.get("type") == "stack"]
+        frames = {(frame["object"], frame["symbol"], frame.get("file"), frame.get("line"))
+                  for stack in stacks for frame in stack if frame.get("origin") == "script"}
+        deep, own = os.path.join(folder, "b.rb"), self.path("a.rb")
+        wanted = {("[ruby]", long, deep, 4), ("[ruby]", "block in <main>", own, 3), ("[ruby]", "<main>", own, 2)}
+        self.assertTrue(wanted <= frames, frames)
 
     def test_functions_of_lua_have_file_and_the_line_at_hand(self):
         """That of the innermost one is in a register alone."""

@@ -429,6 +429,47 @@ static void marks_of_pointers_are_no_part_of_them(void **state)
 			 HEAD(0, FPL_SCRIPT_END_UNKNOWN, 0));
 }
 
+static void frames_may_be_an_array(void **state)
+{
+	struct script_scene *t = *state;
+	struct fpl_script_rule *rule = &t->s->world.script_rules[1];
+	const uint64_t want[] = {
+		HEAD(0, FPL_SCRIPT_END_OUTERMOST, 3),
+		CODE_AT(1),
+		11,
+		CODE_AT(2),
+		12,
+		CODE_AT(3),
+		13,
+		HEAD(1, FPL_SCRIPT_END_OUTERMOST, 1),
+		CODE_AT(3),
+		13,
+	};
+
+	rule->next = (struct fpl_script_load){ .off = { 64 } };
+	rule->ahead = 512;
+	rule->carries = FPL_SCRIPT_CARRIES_NOTHING;
+	put_frame(t, 10, 1, 11, 0, 0);
+	put_frame(t, 11, 2, 12, 0, 0);
+	put_frame(t, 12, 3, 13, 0, 1);
+	check_words(walk_two(t, FRAME_AT(10), FRAME_AT(12)), want, ARRAY_SIZE(want));
+}
+
+static void check_may_want_a_value(void **state)
+{
+	struct script_scene *t = *state;
+	struct fpl_script_rule *rule = &t->s->world.script_rules[1];
+
+	put_frame(t, 10, 1, 11, 8, 1);
+	put_frame(t, 8, 3, 13, 0, 1);
+	rule->check_is_value = 1;
+	assert_int_equal(walk_two(t, FRAME_AT(10), FRAME_AT(8))->script_words[0],
+			 HEAD(0, FPL_SCRIPT_END_UNKNOWN, 0));
+	t->codes[8 * 1 + 1] = TYPE;
+	assert_int_equal(walk_two(t, FRAME_AT(10), FRAME_AT(8))->script_words[0],
+			 HEAD(0, FPL_SCRIPT_END_OUTERMOST, 1));
+}
+
 static void row_of_a_prologue_has_no_script_frame(void **state)
 {
 	struct script_scene *t = *state;
@@ -457,6 +498,8 @@ int main(void)
 		T(chain_that_leads_to_no_frame_is_not_believed),
 		T(innermost_place_is_that_of_the_register),
 		T(innermost_place_is_the_register_that_leads_into_the_code),
+		T(frames_may_be_an_array),
+		T(check_may_want_a_value),
 		T(marks_of_pointers_are_no_part_of_them),
 		T(row_of_a_prologue_has_no_script_frame),
 	};
