@@ -37,17 +37,22 @@ WALK_INLINE void script_begin(struct fpl_walk *walk)
 }
 
 /*
- * Move the script window so that it ends @above bytes behind @addr. Frames lie behind each other, a
- * caller's below its callee's: one read serves a dozen. It begins at the page's beginning at the
- * lowest, because the memory below may not be there.
+ * Move the script window so that it ends @above bytes behind @addr, and @ahead more if those are in
+ * the same page. Frames lie behind each other, a caller's below its callee's or ahead of it: one
+ * read serves a dozen. It begins at the page's beginning at the lowest, because the memory below
+ * may not be there.
  */
-WALK_INLINE void script_window(struct env *env, struct fpl_walk *walk, __u64 addr, __u32 above)
+WALK_INLINE void script_window(struct env *env, struct fpl_walk *walk, __u64 addr, __u32 above,
+			       __u32 ahead)
 {
 	__u64 page = addr & ~(__u64)(FPL_STACK_PAGE - 1);
 	__u64 end = addr + (above & (FPL_WINDOW_SIZE / 2 - 1));
-	__u64 start = end - FPL_WINDOW_SIZE + 8;
-	__u64 size;
+	__u64 last = end + (ahead & (FPL_WINDOW_SIZE / 2 - 1));
+	__u64 start, size;
 
+	if (last <= page + FPL_STACK_PAGE)
+		end = last;
+	start = end - FPL_WINDOW_SIZE + 8;
 	if (start < page)
 		start = page;
 	size = end - start;
@@ -225,6 +230,16 @@ WALK_INLINE __u64 script_content(struct env *env, struct fpl_walk *walk,
 	return walk->script_last[1];
 }
 
+/* The frame behind @frame, in *ret. Returns 0, or 1 where it cannot be read. */
+WALK_INLINE int script_next(struct env *env, struct fpl_walk *walk,
+			    const struct fpl_script_rule *rule, __u64 frame, __u64 *ret)
+{
+	if (rule->next.nr)
+		return script_load(env, walk, &rule->next, frame, ret);
+	*ret = frame + (__u64)(__s64)rule->next.off[0];
+	return 0;
+}
+
 /* Context of the loops over the script frames of a native frame, and over those between two. */
 struct script_chain {
 	struct fpl_walk *walk;
@@ -249,11 +264,11 @@ static long script_one(__u32 idx, void *arg)
 		return 1;
 	if (!rule->is_native &&
 	    (off >= walk->script_window_size || off + rule->above > walk->script_window_size))
-		script_window(env, walk, frame, rule->above);
+		script_window(env, walk, frame, rule->above, rule->ahead);
 	if (script_load(env, walk, &rule->code, frame, &code) ||
 	    (rule->place.nr && script_load(env, walk, &rule->place, frame, &place)) ||
 	    script_load(env, walk, &rule->stop, frame, &stop) ||
-	    script_load(env, walk, &rule->next, frame, &next))
+	    script_next(env, walk, rule, frame, &next))
 		return 1;
 	code &= ~7ull;
 	is_last = (stop & rule->stop_mask) == rule->stop_value;
@@ -414,7 +429,7 @@ static long script_skip(__u32 idx, void *arg)
 		return 1;
 	walk->script_carried = 0;
 	if (!walk_is_user(frame) || (frame & 7) ||
-	    script_load(between->env, walk, &between->rule->next, frame, &walk->script_carried))
+	    script_next(between->env, walk, between->rule, frame, &walk->script_carried))
 		return 1;
 	return 0;
 }
@@ -435,6 +450,28 @@ WALK_INLINE int script_cross_over(struct env *env, struct fpl_walk *walk, __u64 
 }
 WALK_ONCE(script_cross, script_cross_over, 0)
 
+/* The place of the innermost script frame by the register that leads into the instructions of its
+ * code: most frames have it too late. Returns 0, or 1 where none does. */
+WALK_INLINE int script_leaf_step(struct env *env, struct fpl_walk *walk,
+				 const struct fpl_script_rule *rule, __u64 *ret)
+{
+	__u64 code = walk->script_words[1] & FPL_SCRIPT_CODE_MASK, first, nr;
+
+	if (script_load(env, walk, &rule->first_step, code, &first) ||
+	    script_load(env, walk, &rule->nr_steps, code, &nr))
+		return 1;
+#pragma GCC unroll 6
+	for (__u32 i = 0; i < FPL_NR_SAVED; i++) {
+		__u32 reg = ARCH_SAVED_REG(i);
+
+		/* it leads behind the instruction at hand */
+		*ret = walk->reg[reg];
+		if ((walk->known & WALK_BIT(reg)) && *ret - first - 1 < nr * rule->step_bytes)
+			return 0;
+	}
+	return 1;
+}
+
 /* Put the place of the innermost script frame into its words, the first of the walk, from the
  * register that has it before the frame does, if rule @idx names one. Returns 0. */
 WALK_INLINE int script_leaf_place(struct env *env, struct fpl_walk *walk, __u64 idx)
@@ -443,12 +480,14 @@ WALK_INLINE int script_leaf_place(struct env *env, struct fpl_walk *walk, __u64 
 	__u64 addr, place;
 	__u32 reg;
 
-	if (!rule || !rule->leaf.nr)
+	if (!rule)
 		return 0;
 	reg = rule->leaf_reg & (FPL_NR_REGS - 1);
 	addr = walk->reg[reg];
-	if ((walk->known & WALK_BIT(reg)) && script_passes(env, walk, &rule->leaf_check, addr) &&
-	    !script_load(env, walk, &rule->leaf, addr, &place))
+	if (rule->step_bytes ? !script_leaf_step(env, walk, rule, &place)
+			     : rule->leaf.nr && (walk->known & WALK_BIT(reg)) &&
+				       script_passes(env, walk, &rule->leaf_check, addr) &&
+				       !script_load(env, walk, &rule->leaf, addr, &place))
 		walk->script_words[2] = (walk->script_words[2] >> 32 << 32) | (__u32)place;
 	return 0;
 }
@@ -577,7 +616,7 @@ WALK_INLINE void script_chain(struct walker *walker, __u32 idx)
 	if (!rule)
 		return;
 	walk->script_check = rule->check_vaddr;
-	if (!rule->is_native)
+	if (!rule->check_is_value)
 		walk->script_check += walk->pc - (frame & FPL_FRAME_VADDR_MASK);
 	walk->script_check_size = rule->check_size;
 #ifdef __bpf__

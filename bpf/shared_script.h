@@ -114,16 +114,29 @@ struct fpl_v8 {
 };
 _Static_assert(sizeof(struct fpl_v8) == 32, "fpl_v8 is map ABI");
 
-/* A code object is copied so: its first bytes, and what pointers in it lead to. */
-#define FPL_SCRIPT_PIECES	3u
+/*
+ * A code object is copied so: its first bytes, the texts that pointers lead to, and a table of
+ * lines. Names that are behind other objects need more texts: they come before the table in lines.
+ */
+#define FPL_SCRIPT_TEXTS	2u
+#define FPL_SCRIPT_MORE_TEXTS	6u
 #define FPL_SCRIPT_OBJECT_BYTES 256u
 #define FPL_SCRIPT_TEXT_BYTES	256u
 #define FPL_SCRIPT_LINES_BYTES	8192u
+#define FPL_SCRIPT_MORE_BYTES	(FPL_SCRIPT_MORE_TEXTS * FPL_SCRIPT_TEXT_BYTES)
 #define FPL_SCRIPT_LINES_FEW	512u /* most tables of lines have less */
 #define FPL_SCRIPT_RULES_MAX	256u
 #define FPL_SCRIPT_RANGES_MAX	4u
 #define FPL_SCRIPT_SLOTS	64u
 #define FPL_SCRIPT_VOTES	50u /* frames that are looked at before a place is settled */
+
+/* A text begins behind * 8 bytes behind where a pointer leads to, which is at offset off of text
+ * from - 1; from 0: of the code object. */
+struct fpl_script_piece {
+	__s16 off;
+	__u8 from, behind;
+};
+_Static_assert(sizeof(struct fpl_script_piece) == 4, "fpl_script_piece is map ABI");
 
 /* The frame behind the last one of a native frame says this of the next native frame. */
 enum fpl_script_carries {
@@ -143,29 +156,43 @@ struct fpl_script_rule {
 	__u32 object;							/* id */
 	__s32 cfa_off;	   /* of the rows of the body, whose CFA is cfa_reg + that */
 	__u64 check_vaddr; /* in the object: the value of check, at run time, is there or */
-	__u64 check_size;  /* less than so many bytes behind */
+	__u64 check_size;  /* less than so many bytes behind; with check_is_value: the value */
 	__u64 stop_mask, stop_value;
 	__u64 place_mask;	      /* all bits: the place is an address; 0: a number */
 	struct fpl_script_load check; /* from the script frame: it is one */
-	struct fpl_script_load code, place, next, stop; /* no place: places are not told apart */
-	struct fpl_script_load leaf, leaf_check;	/* from leaf_reg */
+	/* no place: places are not told apart; no next: it is so many bytes behind the frame */
+	struct fpl_script_load code, place, next, stop;
+	struct fpl_script_load leaf, leaf_check; /* from leaf_reg */
+	/* from the code object: its first instruction, and how many it has */
+	struct fpl_script_load first_step, nr_steps;
 	struct fpl_script_content content;
 	__u8 shows_last; /* the frame with the stop value is a script frame, too */
 	__u8 has_slots;	 /* words of the native frame may hold the frame, too */
 	__u8 carries;	 /* enum fpl_script_carries */
 	__u8 leaf_reg;	 /* of the innermost native frame: leads to its place, if that passes */
 	/* each native frame is a script frame itself, if it passes: its frame pointer is the
-	 * script frame, check_vaddr is a value, and code is a function of V8. Before its frame is
+	 * script frame, and code is a function of V8. Before its frame is
 	 * made, leaf_reg has what leaf leads to the code from. */
 	__u8 is_native;
-	__u8 _pad2;
-	__u16 above;			    /* bytes of a script frame that loads reach */
-	__s16 piece_off[FPL_SCRIPT_PIECES]; /* in the code object: pointers to pieces */
+	__u8 check_is_value; /* check_vaddr is no address */
+	__u16 above;	     /* bytes of a script frame that loads reach */
+	__u16 ahead;	     /* callers are so many bytes ahead; 0: below */
+	struct fpl_script_piece texts[FPL_SCRIPT_TEXTS + FPL_SCRIPT_MORE_TEXTS];
 	__u16 cfa_reg;
-	__s16 last_behind;    /* the last piece is behind another pointer, at this offset; 0: not */
-	__s16 lines_size_off; /* in the last piece, the table of lines: the number of its bytes, */
-	__u16 lines_off;      /* behind so many others */
-	__u16 _pad3;
+	__s16 lines_ptr_off; /* in the code object: the pointer to the table of lines */
+	__s16 lines_behind;  /* it is behind another pointer, at this offset; 0: not */
+	__u8 more_texts;     /* all texts are asked for, not the first FPL_SCRIPT_TEXTS alone */
+	__u8 _pad2;
+	/* in that table: the number of its bytes, behind lines_off others
+	 */
+	__s16 lines_size_off;
+	__u16 lines_off;
+	/* not 0: the code object has at lines_size_off how many lines there are, of so many bytes
+	 */
+	__u8 line_bytes;
+	/* not 0: bytes of an instruction. The callee-saved register of the innermost native frame
+	 * that leads into them, or behind the last, is its place. */
+	__u8 step_bytes;
 	/* written by the kernel side alone: frames looked at, and in how many of them each
 	 * callee-saved register passed the check */
 	__u32 looked, votes[6]; /* [FPL_NR_SAVED] */
@@ -176,7 +203,7 @@ struct fpl_script_rule {
 	__u32 _pad;
 	struct fpl_v8 v8; /* with is_native */
 };
-_Static_assert(sizeof(struct fpl_script_rule) == 272 + 2 * FPL_SCRIPT_SLOTS,
+_Static_assert(sizeof(struct fpl_script_rule) == 320 + 2 * FPL_SCRIPT_SLOTS,
 	       "fpl_script_rule is map ABI");
 
 /* A code object that a stack names for the first time, as it was then. It comes before the stack.
@@ -188,12 +215,12 @@ struct fpl_script_code {
 	__u32 content; /* bits 63..32 of the words of its places */
 	__u32 line;    /* V8: of its beginning; 0: not known */
 	__u32 rule;
-	__u32 nr_lines;			       /* bytes of lines */
-	__u16 size[1 + FPL_SCRIPT_PIECES - 1]; /* bytes read of the object and the texts */
-	__u16 wide;			       /* V8: bit i: characters of text i have two bytes */
+	__u32 nr_lines;			  /* bytes of lines, more texts among them */
+	__u16 size[1 + FPL_SCRIPT_TEXTS]; /* bytes read of the object and the texts */
+	__u16 wide;			  /* V8: bit i: characters of text i have two bytes */
 	__u8 object[FPL_SCRIPT_OBJECT_BYTES];
-	__u8 text[FPL_SCRIPT_PIECES - 1][FPL_SCRIPT_TEXT_BYTES];
-	__u8 lines[FPL_SCRIPT_LINES_BYTES];
+	__u8 text[FPL_SCRIPT_TEXTS][FPL_SCRIPT_TEXT_BYTES];
+	__u8 lines[FPL_SCRIPT_LINES_BYTES]; /* with more_texts: these, then the lines */
 };
 _Static_assert(sizeof(struct fpl_script_code) == 56 + 768 + FPL_SCRIPT_LINES_BYTES,
 	       "fpl_script_code is ring ABI");

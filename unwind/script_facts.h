@@ -14,10 +14,12 @@
 #define SCRIPT_FACTS_RANGES_MAX 4u
 
 /* X(NAME, name in outputs) */
-#define SCRIPT_LANGUAGE_LIST(X) \
-	X(PYTHON, "python")     \
-	X(PHP, "php")           \
-	X(JAVASCRIPT, "javascript")
+#define SCRIPT_LANGUAGE_LIST(X)     \
+	X(PYTHON, "python")         \
+	X(PHP, "php")               \
+	X(JAVASCRIPT, "javascript") \
+	X(LUA, "lua")               \
+	X(RUBY, "ruby")
 
 #define X(name, text) SCRIPT_##name,
 enum script_language_id { SCRIPT_NO_LANGUAGE, SCRIPT_LANGUAGE_LIST(X) SCRIPT_LANGUAGES_END };
@@ -38,7 +40,8 @@ struct v8_facts {
 
 struct script_facts {
 	/* CPython: Py_Version, 0x030b02f0; of 3.9 and 3.10 the minor version alone. PHP: the number
-	 * of its API for modules, 20220829. V8: 1: it is described. 0: not known */
+	 * of its API for modules, 20220829. V8: 1: it is described. Lua, Ruby: 50404. 0: not known
+	 */
 	uint64_t version;
 	uint64_t code_type; /* CPython: vaddr of the type of its code objects */
 	struct vaddr_range ranges[SCRIPT_FACTS_RANGES_MAX]; /* [nr_ranges]: its loop, all parts */

@@ -11,10 +11,12 @@
 #include "unwind/synth/op.h"
 #include "unwind/v8_find.h"
 
-#define NAMES_MAX   (64u << 20) /* bytes of .dynstr, */
-#define SYMBOLS_MAX (64u << 20) /* and of .dynsym */
-#define TEXTS_MAX   (64u << 20) /* of sections without code that are only read */
-#define LOOP_MAX    (1u << 20)	/* of the loop's code */
+#define NAMES_MAX	  (64u << 20) /* bytes of .dynstr, */
+#define SYMBOLS_MAX	  (64u << 20) /* and of .dynsym */
+#define TEXTS_MAX	  (64u << 20) /* of sections without code that are only read */
+#define LOOP_MAX	  (1u << 20)  /* of a function's code */
+#define REACHED_MAX	  256u	      /* functions among which a loop is looked for, */
+#define REACHED_BYTES_MAX (4u << 20)  /* and their code */
 
 struct names {
 	char *text; /* owned [size] */
@@ -32,7 +34,8 @@ enum { LOOP, CODE_TYPE, VERSION, RUNTIME, SINCE_3_10, SINCE_3_9 };
 
 struct kind {
 	enum script_language_id language;
-	const char *exports[EXPORTS_MAX]; /* the loop first */
+	const char *exports[EXPORTS_MAX]; /* first the loop, or what calls it, */
+	uint8_t calls;			  /* by so many calls at the most; 0: it is the loop */
 	/* Find the version, the flags and what else @ret wants; false: it is no such thing. NULL:
 	 * V8, which has no loop. */
 	bool (*read)(const struct elf_file *elf, const struct found *found,
@@ -61,8 +64,8 @@ static void find_symbols(const struct elf_file *elf, const struct elf_section *s
 		memcpy(&symbol, bytes + at, sizeof(symbol));
 		if (symbol.st_shndx == SHN_UNDEF)
 			continue;
-		for (size_t i = 0; i < EXPORTS_MAX && kind->exports[i]; i++) {
-			if (is_name(names, symbol.st_name, kind->exports[i]))
+		for (size_t i = 0; i < EXPORTS_MAX; i++) {
+			if (kind->exports[i] && is_name(names, symbol.st_name, kind->exports[i]))
 				ret->at[i] = symbol.st_value;
 		}
 	}
@@ -102,6 +105,34 @@ static bool read_python(const struct elf_file *elf, const struct found *found,
 #define PHP_API	       "API"
 #define PHP_API_DIGITS 8u
 
+/* Hand each text that begins with @mark in what @elf only reads to @read, until that finds the
+ * version. Returns whether it does. */
+static bool find_text(const struct elf_file *elf, const char *mark,
+		      bool (*read)(const char *text, size_t size, struct script_facts *ret),
+		      struct script_facts *ret)
+{
+	for (size_t i = 1; i < elf->nr_sections; i++) {
+		const struct elf_section *section = &elf->sections[i];
+		AUTO_FREE uint8_t *bytes = NULL;
+		const char *at, *end;
+		size_t size = 0;
+
+		if (section->type != SHT_PROGBITS ||
+		    (section->flags & (SHF_ALLOC | SHF_WRITE | SHF_EXECINSTR)) != SHF_ALLOC ||
+		    elf_file_section_bytes(elf, section, TEXTS_MAX, &bytes, &size, NULL))
+			continue;
+		end = (const char *)bytes + size;
+		for (at = (const char *)bytes; at && at < end; at++) {
+			at = memmem(at, (size_t)(end - at), mark, strlen(mark));
+			if (!at)
+				break;
+			if (read(at, (size_t)(end - at), ret))
+				return true;
+		}
+	}
+	return false;
+}
+
 /* The text that says which modules fit: "API20220829,NTS", with ",debug" behind it in a debug
  * build. */
 static bool read_php_api(const char *text, size_t size, struct script_facts *ret)
@@ -134,26 +165,52 @@ static bool read_php(const struct elf_file *elf, const struct found *found,
 		     struct script_facts *ret)
 {
 	(void)found;
-	for (size_t i = 1; i < elf->nr_sections; i++) {
-		const struct elf_section *section = &elf->sections[i];
-		AUTO_FREE uint8_t *bytes = NULL;
-		const char *at, *end;
-		size_t size = 0;
+	return find_text(elf, PHP_API, read_php_api, ret);
+}
 
-		if (section->type != SHT_PROGBITS ||
-		    (section->flags & (SHF_ALLOC | SHF_WRITE | SHF_EXECINSTR)) != SHF_ALLOC ||
-		    elf_file_section_bytes(elf, section, TEXTS_MAX, &bytes, &size, NULL))
-			continue;
-		end = (const char *)bytes + size;
-		for (at = (const char *)bytes; at && at < end; at++) {
-			at = memmem(at, (size_t)(end - at), PHP_API, strlen(PHP_API));
-			if (!at)
-				break;
-			if (read_php_api(at, (size_t)(end - at), ret))
-				return true;
-		}
+#define LUA_VERSION "$LuaVersion: Lua "
+
+/* Three numbers with dots between them, 5.4.4: 50404. */
+static bool read_numbers(const char *text, size_t size, uint64_t *ret)
+{
+	size_t at = 0;
+
+	*ret = 0;
+	for (int i = 0; i < 3; i++) {
+		uint64_t number = 0;
+		size_t end = at;
+
+		for (; end < size && end < at + 2 && text[end] >= '0' && text[end] <= '9'; end++)
+			number = 10 * number + (uint64_t)(text[end] - '0');
+		if (end == at || end == size || (i < 2 && text[end] != '.'))
+			return false;
+		*ret = 100 * *ret + number;
+		at = end + 1;
 	}
-	return false;
+	return true;
+}
+
+static bool read_lua_version(const char *text, size_t size, struct script_facts *ret)
+{
+	size_t at = strlen(LUA_VERSION);
+
+	return read_numbers(text + at, size - at, &ret->version);
+}
+
+static bool read_lua(const struct elf_file *elf, const struct found *found,
+		     struct script_facts *ret)
+{
+	(void)found;
+	return find_text(elf, LUA_VERSION, read_lua_version, ret);
+}
+
+static bool read_ruby(const struct elf_file *elf, const struct found *found,
+		      struct script_facts *ret)
+{
+	char text[8];
+
+	return found->at[VERSION] && read_at(elf, found->at[VERSION], text, sizeof(text)) &&
+	       read_numbers(text, sizeof(text), &ret->version);
 }
 
 static const struct kind kinds[] = {
@@ -164,9 +221,18 @@ static const struct kind kinds[] = {
 	    [RUNTIME] = "_PyRuntime",
 	    [SINCE_3_10] = "PyIter_Send",
 	    [SINCE_3_9] = "PyFrame_GetBack" },
-	  read_python },
-	{ SCRIPT_PHP, { [LOOP] = "execute_ex" }, read_php },
-	{ SCRIPT_JAVASCRIPT, { [LOOP] = V8_MARK }, NULL },
+	  .read = read_python },
+	{ SCRIPT_PHP, { [LOOP] = "execute_ex" }, .read = read_php },
+	{ SCRIPT_JAVASCRIPT, { [LOOP] = V8_MARK }, .read = NULL },
+	{ SCRIPT_LUA, { [LOOP] = "lua_callk" }, .calls = 3, .read = read_lua },
+	{ SCRIPT_RUBY,
+	  { [LOOP] = "rb_vm_exec", [VERSION] = "ruby_version" },
+	  .calls = 1,
+	  .read = read_ruby },
+	{ SCRIPT_RUBY,
+	  { [LOOP] = "rb_yield", [VERSION] = "ruby_version" },
+	  .calls = 3,
+	  .read = read_ruby },
 };
 
 /* May @name be among the names? It may also be the end of another one, with which linkers let it
@@ -260,32 +326,131 @@ static void add_range(struct script_facts *facts, const struct vaddr_range *rang
 		facts->ranges[facts->nr_ranges++] = *range;
 }
 
+/* The code of a function, instruction by instruction. */
+struct code {
+	struct synth_decoder *decoder; /* borrowed */
+	uint8_t *bytes;		       /* owned */
+	uint64_t vaddr;
+	size_t size, at;
+};
+
+static bool code_open(const struct elf_file *elf, struct synth_decoder *decoder,
+		      const struct vaddr_range *range, struct code *ret)
+{
+	size_t size = range->end - range->start;
+
+	*ret = (struct code){ .decoder = decoder, .vaddr = range->start, .size = size };
+	ret->bytes = decoder && size <= LOOP_MAX ? malloc(size) : NULL;
+	return ret->bytes && read_at(elf, range->start, ret->bytes, size);
+}
+
+static void code_close(struct code *code)
+{
+	free(code->bytes);
+}
+
+/* The next call or jump. */
+static bool code_next(struct code *code, struct synth_op *ret)
+{
+	while (code->at < code->size) {
+		synth_decode_lead(code->decoder, code->bytes + code->at, code->size - code->at,
+				  code->vaddr + code->at, ret);
+		code->at += ret->size ? ret->size : 1u;
+		if (ret->kind == OP_CALL || ret->kind == OP_JUMP || ret->kind == OP_BRANCH ||
+		    ret->kind == OP_JUMP_REGISTER || ret->kind == OP_JUMP_MEMORY)
+			return true;
+	}
+	return false;
+}
+
 /* Add the functions that code in @range jumps into where the frame is that of the body: compilers
  * put what is rarely executed into functions of their own. */
 static void follow_jumps(const struct elf_file *elf, const struct table *table,
 			 const struct function_list *functions, struct vaddr_range range,
-			 struct script_facts *facts)
+			 struct synth_decoder *decoder, struct script_facts *facts)
 {
-	size_t size = range.end - range.start;
-	AUTO_FREE uint8_t *code = size <= LOOP_MAX ? malloc(size) : NULL;
-	struct synth_decoder *decoder = synth_decoder_create();
+	CLEANUP(code_close) struct code code;
+	struct vaddr_range other;
+	struct synth_op op;
 
-	for (size_t at = 0; code && decoder && at < size;) {
-		struct vaddr_range other;
-		struct synth_op op;
-
-		if (!at && !read_at(elf, range.start, code, size))
-			break;
-		synth_decode_lead(decoder, code + at, size - at, range.start + at, &op);
-		at += op.size ? op.size : 1u;
-		if (op.kind != OP_JUMP && op.kind != OP_BRANCH)
-			continue;
-		if ((uint64_t)op.imm - range.start >= size &&
+	if (!code_open(elf, decoder, &range, &code))
+		return;
+	while (code_next(&code, &op)) {
+		if ((op.kind == OP_JUMP || op.kind == OP_BRANCH) &&
+		    (uint64_t)op.imm - range.start >= code.size &&
 		    is_body(table, facts, (uint64_t)op.imm) &&
 		    function_list_find(functions, (uint64_t)op.imm, &other))
 			add_range(facts, &other);
 	}
-	synth_decoder_destroy(decoder);
+}
+
+/* Functions that lead from one to the other by calls. */
+struct reached {
+	struct {
+		struct vaddr_range range;
+		uint32_t calls; /* from the first one on */
+	} at[REACHED_MAX];
+	size_t nr;
+	uint64_t bytes;
+};
+
+static void reach(struct reached *reached, const struct vaddr_range *range, uint32_t calls)
+{
+	for (size_t i = 0; i < reached->nr; i++) {
+		if (reached->at[i].range.start == range->start)
+			return;
+	}
+	reached->bytes += range->end - range->start;
+	if (reached->nr < REACHED_MAX && reached->bytes <= REACHED_BYTES_MAX) {
+		reached->at[reached->nr].range = *range;
+		reached->at[reached->nr++].calls = calls;
+	}
+}
+
+/*
+ * A loop that is not exported, called by the function *@loop by at most @calls calls: the largest
+ * function that jumps to where a register or memory says. Most do no such thing; jumps to other
+ * files do, but call nothing. Leaves it in *@loop.
+ */
+static bool find_called(const struct elf_file *elf, const struct function_list *functions,
+			struct synth_decoder *decoder, uint32_t calls, struct vaddr_range *loop)
+{
+	AUTO_FREE struct reached *reached = calloc(1, sizeof(*reached));
+	uint64_t most = 0;
+
+	if (!reached)
+		return false;
+	reach(reached, loop, 0);
+	for (size_t i = 0; i < reached->nr; i++) {
+		const struct vaddr_range range = reached->at[i].range;
+		CLEANUP(code_close) struct code code;
+		bool jumps = false, is_caller = false;
+		struct vaddr_range callee;
+		struct synth_op op;
+
+		if (!code_open(elf, decoder, &range, &code))
+			continue;
+		while (code_next(&code, &op)) {
+			jumps |= op.kind == OP_JUMP_REGISTER || op.kind == OP_JUMP_MEMORY;
+			is_caller |= op.kind == OP_CALL;
+			if (jumps && is_caller && code.size > most) {
+				most = code.size;
+				*loop = range;
+			}
+			if ((op.kind == OP_CALL || op.kind == OP_JUMP || op.kind == OP_BRANCH) &&
+			    reached->at[i].calls < calls &&
+			    function_list_find(functions, (uint64_t)op.imm, &callee) &&
+			    callee.start == (uint64_t)op.imm) {
+				reach(reached, &callee, reached->at[i].calls + 1);
+			}
+		}
+	}
+	return most;
+}
+
+static void cleanup_decoder(struct synth_decoder **decoder)
+{
+	synth_decoder_destroy(*decoder);
 }
 
 void script_facts_find(const struct elf_file *elf, const struct elf_file *debug,
@@ -293,6 +458,7 @@ void script_facts_find(const struct elf_file *elf, const struct elf_file *debug,
 {
 	CLEANUP(function_list_fini) struct function_list functions = { .nr = 0 };
 	struct script_facts facts = { 0 };
+	CLEANUP(cleanup_decoder) struct synth_decoder *decoder = NULL;
 	struct found found = { 0 };
 	const struct kind *kind = find_exports(elf, &found);
 	struct vaddr_range range;
@@ -306,12 +472,14 @@ void script_facts_find(const struct elf_file *elf, const struct elf_file *debug,
 	if (!kind || !kind->read(elf, &found, &facts))
 		return;
 	(void)!function_list_read(elf, debug, &functions, NULL);
-	if (!function_list_find(&functions, found.at[LOOP], &range))
+	decoder = synth_decoder_create();
+	if (!function_list_find(&functions, found.at[LOOP], &range) ||
+	    (kind->calls && !find_called(elf, &functions, decoder, kind->calls, &range)))
 		return;
 	facts.language = kind->language;
 	find_body(table, &range, &facts);
 	add_range(&facts, &range);
 	for (size_t i = 0; i < facts.nr_ranges; i++)
-		follow_jumps(elf, table, &functions, facts.ranges[i], &facts);
+		follow_jumps(elf, table, &functions, facts.ranges[i], decoder, &facts);
 	*ret = facts;
 }

@@ -88,7 +88,7 @@ uint32_t scripts_rule(struct scripts *scripts, uint32_t object, const char *path
 		return 0;
 	}
 	if (scripts->options.no_lines && !rule.is_native)
-		rule.place.nr = rule.leaf.nr = 0;
+		rule.place.nr = rule.leaf.nr = rule.step_bytes = 0;
 	scripts->rules[idx] = rule;
 	scripts->facts[idx] = *facts;
 	scripts->objects[idx] = object;

@@ -164,7 +164,8 @@ static bool cpython_rule(const struct script_facts *facts, uint32_t object,
 		.above = layout->above,
 		.lines_size_off = SIZE_OFF,
 		.lines_off = BYTES_OFF,
-		.piece_off = { layout->name, layout->filename, layout->linetable },
+		.texts = { { .off = layout->name }, { .off = layout->filename } },
+		.lines_ptr_off = layout->linetable,
 	};
 	if (layout->is_single)
 		ret->place.bits = 32;

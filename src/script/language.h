@@ -22,9 +22,11 @@ struct script_code {
 	char function[SCRIPT_NAME_MAX], file[SCRIPT_NAME_MAX]; /* "": not known */
 	uint32_t first_line;				       /* 0: not known */
 	uint64_t version;				       /* as in struct script_facts */
+	uint64_t first_step;  /* address of its first instruction, where places are addresses */
 	const uint8_t *lines; /* borrowed from the record [nr_lines]: its table of lines */
-	uint32_t nr_lines;
-	bool is_cut; /* there are more */
+	const uint8_t *marks; /* likewise [nr_marks]: a table of places to begin at */
+	uint32_t nr_lines, nr_marks;
+	bool is_cut; /* there are more lines */
 };
 
 struct script_language {

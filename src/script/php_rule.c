@@ -91,8 +91,9 @@ static bool php_rule(const struct script_facts *facts, uint32_t object, struct f
 			     .text_off = HASH_OFF,
 			     .nr = (uint8_t)((layout->line_start - NAME_OFF) / 8 + 1) },
 		.above = FRAME_BYTES,
-		.piece_off = { NAME_OFF, layout->filename, SCOPE_OFF },
-		.last_behind = CLASS_NAME,
+		.texts = { { .off = NAME_OFF }, { .off = layout->filename } },
+		.lines_ptr_off = SCOPE_OFF,
+		.lines_behind = CLASS_NAME,
 		.lines_size_off = LENGTH_OFF,
 		.lines_off = TEXT_OFF,
 	};

@@ -40,6 +40,7 @@ static bool v8_rule(const struct script_facts *facts, uint32_t object, struct fp
 		 * function has, and which */
 		.content = { .first = v8->objects.name_off, .text_off = 7, .nr = 1 },
 		.is_native = 1,
+		.check_is_value = 1,
 		/* kJavaScriptCallTargetRegister is rdi */
 		.leaf_reg = FUNCTION_REG,
 		.leaf_check = { .off = { MAP_OFF, (int16_t)v8->objects.type_off },

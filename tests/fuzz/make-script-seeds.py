@@ -8,7 +8,7 @@ import struct
 import sys
 
 CODE = 0x7F0000001000
-PYTHON, PHP, JAVASCRIPT = 1, 2, 3
+PYTHON, PHP, JAVASCRIPT, LUA, RUBY = 1, 2, 3, 4, 5
 # of each version: the number, offsets of the first line and of the instructions, of a text's characters
 V309, V310 = (0x030900F0, 40, 0, 48), (0x030A00F0, 40, 0, 48)
 V311, V312, V313 = (0x030B02F0, 72, 184, 48), (0x030C01F0, 68, 192, 40), (0x030D00F0, 68, 200, 40)
@@ -59,6 +59,38 @@ def javascript(name, wide=0, file=b"/a/b.js", line=7, read=8, size=None):
     return head(JAVASCRIPT, 1, record, (0xFFFFFFFF,)) + struct.pack("<I", 0xFFFFFFFF)
 
 
+def lua(source=b"@/a/b.lua", first_line=7, lines=b"\0\1\x80\2", marks=((2, 20),), version=50404, nr_lines=None, read=256,
+        places=(0, 4, 8, 12, 16, -4)):
+    """A function of Lua: its file, its first line, how lines change, and marks of instructions with their lines."""
+    nr_lines = len(lines) if nr_lines is None else nr_lines
+    fields = struct.pack("<24xII8xII16xQ", len(lines), nr_lines, len(marks), first_line, CODE)
+    record = struct.pack("<16xQQIIII3HH", 2, CODE, 7, 0, 1, len(lines), read, 8 * len(marks), 256, 0) + fields.ljust(256, b"\0")
+    record += b"".join(struct.pack("<II", *mark) for mark in marks)[:256].ljust(256, b"\0")
+    record += (b"\0" * 24 + source)[:256].ljust(256, b"\0") + lines.ljust((len(lines) + 7) // 8 * 8, b"\0")
+    return head(LUA, version, record, places) + b"".join(struct.pack("<I", CODE + place & 0xFFFFFFFF) for place in places)
+
+
+def ruby_text(characters, elsewhere=False, size=None):
+    """A string of 3.3: its characters, or no more than how many there are."""
+    size = len(characters) if size is None else size
+    return struct.pack("<Q8xQ", 5 | 0x2000 * elsewhere, size) + (b"" if elsewhere else characters)
+
+
+def ruby(label=b"f", path=b"a.rb", nr_lines=3, elsewhere=False, paths=None, index=b"\x83\x81" * 24 + b"\3" + b"\xff" * 79, version=30308,
+         size=None, more=6 * 256):
+    """Code of Ruby: its label and path, its lines, and the index from instructions to them."""
+    fields = struct.pack("<4xIQ", 400, CODE).ljust(88, b"\0") + struct.pack("<I", 7)
+    fields = fields.ljust(128, b"\0") + struct.pack("<I", nr_lines)
+    texts = [ruby_text(label, elsewhere, size), label, ruby_text(path, elsewhere) if paths is None else paths, ruby_text(path), path, path,
+             index, index[256:]]
+    texts = b"".join(text[:256].ljust(256, b"\0") for text in texts)
+    lines = b"".join(struct.pack("<III", line, 0, 0) for line in (10, 20, 30, 40))
+    record = struct.pack("<16xQQIIII3HH", 2, CODE, 7, 0, 1, more + len(lines), 256, 256, 256, 0) + fields.ljust(256, b"\0")
+    record += texts + lines
+    places = (0, 8, 8 * 30, 8 * 60, 8 * 1200, -8)
+    return head(RUBY, version, record, places) + b"".join(struct.pack("<I", CODE + place & 0xFFFFFFFF) for place in places)
+
+
 TWO = code(V311, "f") + code(V312, "C.g.<locals>.h") + code(V313, "<module>", places=())
 
 SEEDS = {
@@ -86,6 +118,14 @@ SEEDS = {
     "php_text_too_long": php(b"f", size=1 << 62),
     "php_internal": php(b"f", kind=1),
     "php_unknown_version": php(b"f", version=20990101),
+    "lua": lua() + lua(b"=made", 0) + lua(b"return 1") + lua(b"x\ny") + lua(b"y" * 232),
+    "lua_lines_lie": lua(nr_lines=1 << 31) + lua(lines=b"\x7f" * 64, first_line=0x7FFFFFFF) + lua(first_line=1 << 31),
+    "lua_marks_lie": lua(marks=[(1 << 31, 5)] * 40) + lua(marks=((3, 9), (1, 8))),
+    "lua_not_read": lua(read=64) + lua(version=50309),
+    "ruby": ruby() + ruby(elsewhere=True) + ruby(paths=struct.pack("<Q", 7 | 0x2000)) + ruby(version=30102),
+    "ruby_sizes_lie": ruby(size=1 << 62) + ruby(nr_lines=1 << 31) + ruby(more=64) + ruby(nr_lines=1),
+    "ruby_index_lies": ruby(index=b"\xff" * 512) + ruby(index=b""),
+    "ruby_unknown": ruby(version=20704) + ruby(paths=struct.pack("<Q", 7)),
     "javascript": javascript(b"fib") + javascript(b"", file=b"file:///a/b.mjs") + javascript(b"gr\xfc\xdfe"),
     "javascript_wide": javascript("\U0001f600x".encode("utf-16-le"), wide=1) + javascript(b"\x3d\xd8", wide=1),
     "javascript_longest": javascript(b"\x21\x4e" * 128, wide=1) + javascript(b"\xfc" * 256),

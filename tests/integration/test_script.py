@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Script frames equal what the script says of itself. Arguments: FPLESS FIXTURES. FPLESS_PYTHONS, FPLESS_PHPS: interpreters, with
-colons between them; else those called python3, python3.N, php and phpN.N in PATH."""
+"""Script frames equal what the script says of itself. Arguments: FPLESS FIXTURES. FPLESS_PYTHONS, FPLESS_PHPS, FPLESS_LUAS,
+FPLESS_RUBYS: interpreters, with colons between them; else those called python3, python3.N, php, phpN.N, lua5.N and rubyN.N in PATH."""
 
 import glob
 import json
@@ -69,6 +69,9 @@ PYTHON = Language("python", "script_truth.py", ("python3", "python3.[0-9]*"),
                   {(3, minor) for minor in range(9, 15)})
 PHP = Language("php", "script_truth.php", ("php", "php[0-9].[0-9]"),
                ("-r", "echo PHP_MAJOR_VERSION, ' ', PHP_MINOR_VERSION, ' ', PHP_EXTRA_VERSION ?: 'final';"), {(7, 4), (8, 2), (8, 4)})
+LUA = Language("lua", "script_truth.lua", ("lua5.[0-9]",), ("-e", "print((_VERSION:gsub('%D+', ' ')) .. ' final')"), {(5, 4)})
+RUBY = Language("ruby", "script_truth.rb", ("ruby[0-9].[0-9]",), ("-e", "puts RUBY_VERSION.split('.')[0, 2].join(' ') + ' final'"),
+                {(3, 1), (3, 3)})
 
 
 def pythons():
@@ -116,6 +119,61 @@ class Script(RootCase):
         for php, _version in found:
             with self.subTest(php):
                 self.check_chains(PHP, php, 0.999)
+
+    def test_whole_chains_of_lua_equal_the_truth(self):
+        found = LUA.found()
+        if not found:
+            self.skipTest("no Lua of a known version")
+        for lua, _version in found:
+            with self.subTest(lua):
+                self.check_chains(LUA, lua, 0.999)
+
+    def test_whole_chains_of_ruby_equal_the_truth(self):
+        found = RUBY.found()
+        if not found:
+            self.skipTest("no Ruby of a known version")
+        for ruby, _version in found:
+            with self.subTest(ruby):
+                self.check_chains(RUBY, ruby, 0.999)
+
+    def test_methods_of_ruby_have_file_and_line(self):
+        """Names that are short and long, and a file in a long path."""
+        found = RUBY.found()
+        if not found:
+            self.skipTest("no Ruby of a known version")
+        long = "a_method_with_a_name_that_is_not_within_its_object"
+        folder = self.path("a" * 100)
+        os.mkdir(folder)
+        with open(os.path.join(folder, "b.rb"), "w", encoding="utf-8") as file:
+            file.write("def %s(n)\n  i = 0\n  while i < n\n    i += 1\n  end\nend\n" % long)
+        with open(self.path("a.rb"), "w", encoding="utf-8") as file:
+            file.write("require %r\n[1].each do |one|\n  %s(2e7 * one)\nend\n" % (os.path.join(folder, "b.rb"), long))
+        run = self.profile("-F", "499", "--", found[0][0], self.path("a.rb"))
+        with open(run.jsonl_path, encoding="utf-8") as file:
+            stacks = [record["user"] for record in map(json.loads, file) if record.get("type") == "stack"]
+        frames = {(frame["object"], frame["symbol"], frame.get("file"), frame.get("line"))
+                  for stack in stacks for frame in stack if frame.get("origin") == "script"}
+        deep, own = os.path.join(folder, "b.rb"), self.path("a.rb")
+        wanted = {("[ruby]", long, deep, 4), ("[ruby]", "block in <main>", own, 3), ("[ruby]", "<main>", own, 2)}
+        self.assertTrue(wanted <= frames, frames)
+
+    def test_functions_of_lua_have_file_and_the_line_at_hand(self):
+        """That of the innermost one is in a register alone."""
+        found = LUA.found()
+        if not found:
+            self.skipTest("no Lua of a known version")
+        with open(self.path("a.lua"), "w", encoding="utf-8") as file:
+            file.write("local function work(n)\n    local x = 0\n    for i = 1, n do\n        x = x + i % 7\n        x = x - i % 5\n"
+                       "    end\n    return x\nend\n\nwork(3e7)\n")
+        run = self.profile("-F", "499", "--", found[0][0], self.path("a.lua"))
+        with open(run.jsonl_path, encoding="utf-8") as file:
+            stacks = [record for record in map(json.loads, file) if record.get("type") == "stack"]
+        frames = [[(frame["object"], frame["symbol"], os.path.basename(frame["file"]), frame["line"]) for frame in record["user"]
+                   if frame.get("origin") == "script"] for record in stacks]
+        self.assertTrue({("[lua]", "main chunk", "a.lua", 10)} <= {found[-1] for found in frames if found}, frames)
+        leaves = [found[0][1:] for found in frames if len(found) == 2]
+        self.assertTrue({("function <a.lua:1>", "a.lua", line) for line in (3, 4, 5)} <= set(leaves), leaves)
+        self.assertTrue(all(line in (1, 2, 3, 4, 5) for _name, _file, line in leaves), leaves)
 
     def test_functions_of_php_have_class_file_and_line(self):
         found = PHP.found()

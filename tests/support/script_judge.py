@@ -59,7 +59,7 @@ def judge(truth_path, profile_path, show=5):
                 print(comm, "no script frames:", record.get("stop"), [f.get("symbol") for f in record["user"]][:6])
             continue
         want = [(name, os.path.basename(file), line) for name, file, line in truth[comm]]
-        at = next((i for i, f in enumerate(frames) if f[0] == "spin"), None)
+        at = next((i for i, f in enumerate(frames) if f[:2] == want[0][:2]), None)
         got = frames[at + 1 :] if at is not None else frames
         sums["no_spin"] += count if at is None else 0
         sums["frames"] += count * len(frames)

@@ -371,6 +371,39 @@ static void innermost_place_is_that_of_the_register(void **state)
 	check_words(walk_two(t, FRAME_AT(10), FRAME_AT(8)), plain, ARRAY_SIZE(plain));
 }
 
+static void innermost_place_is_the_register_that_leads_into_the_code(void **state)
+{
+	struct script_scene *t = *state;
+	struct fpl_script_rule *rule = &t->s->world.script_rules[1];
+	uint64_t *code = t->codes + 8 * 1;
+	const struct {
+		const char *what;
+		uint64_t first, nr;
+		uint32_t want;
+	} cases[] = {
+		{ "in the middle", FRAME_AT(10) - 40, 100, (uint32_t)FRAME_AT(10) },
+		{ "behind the first", FRAME_AT(10) - 4, 100, (uint32_t)FRAME_AT(10) },
+		{ "behind the last", FRAME_AT(10) - 40, 10, (uint32_t)FRAME_AT(10) },
+		{ "before the first", FRAME_AT(10), 100, 11 },
+		{ "beyond the last", FRAME_AT(10) - 44, 10, 11 },
+		{ "more than there can be", FRAME_AT(10) - 40, UINT32_MAX, (uint32_t)FRAME_AT(10) },
+	};
+
+	rule->first_step = (struct fpl_script_load){ .off = { 16 }, .nr = 1 };
+	rule->nr_steps = (struct fpl_script_load){ .off = { 24 }, .nr = 1, .bits = 32 };
+	rule->step_bytes = 4;
+	put_frame(t, 10, 1, 11, 8, 1);
+	put_frame(t, 8, 3, 13, 0, 1);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		code[2] = cases[i].first;
+		code[3] = cases[i].nr;
+		if (walk_two(t, FRAME_AT(10), FRAME_AT(8))->script_words[2] != cases[i].want)
+			fail_msg("%s", cases[i].what);
+		/* that of an outer frame stays what its frame has */
+		assert_int_equal(walk_two(t, FRAME_AT(10), FRAME_AT(8))->script_words[5], 13);
+	}
+}
+
 static void marks_of_pointers_are_no_part_of_them(void **state)
 {
 	struct script_scene *t = *state;
@@ -394,6 +427,47 @@ static void marks_of_pointers_are_no_part_of_them(void **state)
 	t->codes[8 * 5 + 1] = PC(TYPE + 0x10);
 	assert_int_equal(walk_two(t, FRAME_AT(10), FRAME_AT(8))->script_words[0],
 			 HEAD(0, FPL_SCRIPT_END_UNKNOWN, 0));
+}
+
+static void frames_may_be_an_array(void **state)
+{
+	struct script_scene *t = *state;
+	struct fpl_script_rule *rule = &t->s->world.script_rules[1];
+	const uint64_t want[] = {
+		HEAD(0, FPL_SCRIPT_END_OUTERMOST, 3),
+		CODE_AT(1),
+		11,
+		CODE_AT(2),
+		12,
+		CODE_AT(3),
+		13,
+		HEAD(1, FPL_SCRIPT_END_OUTERMOST, 1),
+		CODE_AT(3),
+		13,
+	};
+
+	rule->next = (struct fpl_script_load){ .off = { 64 } };
+	rule->ahead = 512;
+	rule->carries = FPL_SCRIPT_CARRIES_NOTHING;
+	put_frame(t, 10, 1, 11, 0, 0);
+	put_frame(t, 11, 2, 12, 0, 0);
+	put_frame(t, 12, 3, 13, 0, 1);
+	check_words(walk_two(t, FRAME_AT(10), FRAME_AT(12)), want, ARRAY_SIZE(want));
+}
+
+static void check_may_want_a_value(void **state)
+{
+	struct script_scene *t = *state;
+	struct fpl_script_rule *rule = &t->s->world.script_rules[1];
+
+	put_frame(t, 10, 1, 11, 8, 1);
+	put_frame(t, 8, 3, 13, 0, 1);
+	rule->check_is_value = 1;
+	assert_int_equal(walk_two(t, FRAME_AT(10), FRAME_AT(8))->script_words[0],
+			 HEAD(0, FPL_SCRIPT_END_UNKNOWN, 0));
+	t->codes[8 * 1 + 1] = TYPE;
+	assert_int_equal(walk_two(t, FRAME_AT(10), FRAME_AT(8))->script_words[0],
+			 HEAD(0, FPL_SCRIPT_END_OUTERMOST, 1));
 }
 
 static void row_of_a_prologue_has_no_script_frame(void **state)
@@ -423,6 +497,9 @@ int main(void)
 		T(chain_leads_to_the_next_frame_that_passes),
 		T(chain_that_leads_to_no_frame_is_not_believed),
 		T(innermost_place_is_that_of_the_register),
+		T(innermost_place_is_the_register_that_leads_into_the_code),
+		T(frames_may_be_an_array),
+		T(check_may_want_a_value),
 		T(marks_of_pointers_are_no_part_of_them),
 		T(row_of_a_prologue_has_no_script_frame),
 	};

@@ -35,6 +35,7 @@ static const struct fpl_script_rule rule_native = {
 	.stop = { .off = { -8 }, .nr = 1 },
 	.stop_mask = 1,
 	.is_native = 1,
+	.check_is_value = 1,
 	.leaf_reg = 5,
 	.leaf_check = { .off = { 0, 12 }, .nr = 2, .bits = 16 },
 	.leaf = { .off = { 24 }, .nr = 1 },
