@@ -2,11 +2,13 @@
 #include "base/service.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -92,4 +94,19 @@ void service_tell(const struct service *service, const char *format, ...)
 		length = sizeof(text) - 1;
 	/* a manager that does not read misses it */
 	(void)!send(service->fd, text, (size_t)length, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+int service_open_end(int *ret_fd, struct fpl_err *err)
+{
+	const struct sigaction ignored = { .sa_handler = SIG_IGN };
+	sigset_t ends;
+
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGTERM);
+	sigaddset(&ends, SIGINT);
+	sigaddset(&ends, SIGHUP);
+	sigprocmask(SIG_BLOCK, &ends, NULL);
+	sigaction(SIGPIPE, &ignored, NULL);
+	*ret_fd = signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
+	return *ret_fd < 0 ? fpl_fail(err, -errno, "signalfd: %s", strerror(errno)) : 0;
 }

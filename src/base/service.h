@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages to the service manager that started this process (sd_notify(3)), over the socket that
- * $NOTIFY_SOCKET names. Without one all functions do nothing.
+ * The service manager that started this process gets messages (sd_notify(3)) over the socket that
+ * $NOTIFY_SOCKET names; without one the functions of struct service do nothing. Signals that end a
+ * service are read from a descriptor.
  */
 #pragma once
 
@@ -28,3 +29,10 @@ void service_close(struct service *service);
 
 /* Send lines of "NAME=value", at most 1 KiB, without waiting. By any thread. */
 FPL_PRINTF(2, 3) void service_tell(const struct service *service, const char *format, ...);
+
+/*
+ * Block SIGTERM, SIGINT and SIGHUP, ignore SIGPIPE, and open in *ret_fd, which is the caller's, a
+ * descriptor that is readable once the process is to end. Before there are threads. Errors: those
+ * of signalfd(2).
+ */
+FPL_MUST_CHECK int service_open_end(int *ret_fd, struct fpl_err *err);

@@ -8,13 +8,11 @@
 #include <curl/curl.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -80,21 +78,6 @@ static bool read_numbers(char *text, uint64_t ret[static NR_NUMBERS])
 	return nr == NR_NUMBERS;
 }
 
-static int open_signals(struct pushing *pushing, struct fpl_err *err)
-{
-	const struct sigaction ignored = { .sa_handler = SIG_IGN };
-	sigset_t ends;
-
-	sigemptyset(&ends);
-	sigaddset(&ends, SIGTERM);
-	sigaddset(&ends, SIGINT);
-	sigaddset(&ends, SIGHUP);
-	sigprocmask(SIG_BLOCK, &ends, NULL);
-	sigaction(SIGPIPE, &ignored, NULL);
-	pushing->stop_fd = signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
-	return pushing->stop_fd < 0 ? fpl_fail(err, -errno, "signalfd: %s", strerror(errno)) : 0;
-}
-
 /* As root the user that this process becomes gets the folder, if root has just made it. */
 static int give_folder(const char *folder, struct fpl_err *err)
 {
@@ -127,7 +110,7 @@ static int open_all(struct pushing *pushing, char **argv, const uint64_t *number
 					    .store = argv[ARG_STORE],
 					    .program = argv[ARG_PROGRAM],
 					    .folder = argv[ARG_STATE] };
-	int code = open_signals(pushing, err);
+	int code = service_open_end(&pushing->stop_fd, err);
 
 	http.stop_fd = pushing->stop_fd;
 	if (!code)

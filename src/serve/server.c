@@ -4,10 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,6 +15,7 @@
 #include "base/clock.h"
 #include "base/io.h"
 #include "base/log.h"
+#include "base/service.h"
 #include "serve/answer.h"
 #include "base/asking.h"
 
@@ -360,18 +359,10 @@ static bool wait_for_more(const struct server *server, int epoll_fd)
 
 static int start(struct server *server, struct fpl_err *err)
 {
-	const struct sigaction ignored = { .sa_handler = SIG_IGN };
-	sigset_t ends;
+	int code = service_open_end(&server->signal_fd, err);
 
-	sigemptyset(&ends);
-	sigaddset(&ends, SIGTERM);
-	sigaddset(&ends, SIGINT);
-	sigaddset(&ends, SIGHUP);
-	sigprocmask(SIG_BLOCK, &ends, NULL);
-	sigaction(SIGPIPE, &ignored, NULL);
-	server->signal_fd = signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (server->signal_fd < 0)
-		return fpl_fail(err, -errno, "signalfd: %s", strerror(errno));
+	if (code)
+		return code;
 	server->daemon = MHD_start_daemon(
 		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, handle, server,
 		MHD_OPTION_LISTEN_SOCKET, server->options->door->fd, MHD_OPTION_CONNECTION_LIMIT,
