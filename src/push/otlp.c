@@ -74,18 +74,10 @@ static enum verdict judge_body(const struct http_answer *answer)
 
 static enum verdict judge(const struct http_answer *answer)
 {
-	switch (answer->status) {
-	case 200:
-		return http_answer_is_of(answer, "application/x-protobuf") ? judge_body(answer)
-									   : VERDICT_LATER;
-	case 400:
-	case 413:
-	case 422:
-		return http_answer_has(answer, "resource_exhausted") ? VERDICT_LATER
-								     : VERDICT_REFUSED;
-	default:
-		return VERDICT_LATER;
-	}
+	if (answer->status != 200)
+		return target_judge_status(answer);
+	return http_answer_is_of(answer, "application/x-protobuf") ? judge_body(answer)
+								   : VERDICT_LATER;
 }
 
 const struct target target_otlp = {

@@ -30,18 +30,9 @@ static void write_request(FILE *to, const struct profile *profile, const struct 
 
 static enum verdict judge(const struct http_answer *answer)
 {
-	switch (answer->status) {
-	case 200:
-		return series_is_object(answer) ? VERDICT_TAKEN : VERDICT_LATER;
-	case 400:
-	case 413:
-	case 422:
-		/* a limit on what comes in a second is 422, too */
-		return http_answer_has(answer, "resource_exhausted") ? VERDICT_LATER
-								     : VERDICT_REFUSED;
-	default:
-		return VERDICT_LATER;
-	}
+	if (answer->status != 200)
+		return target_judge_status(answer);
+	return series_is_object(answer) ? VERDICT_TAKEN : VERDICT_LATER;
 }
 
 const struct target target_pyroscope = {

@@ -14,3 +14,16 @@ const struct target *target_find(const char *name)
 			return targets[i];
 	return NULL;
 }
+
+enum verdict target_judge_status(const struct http_answer *answer)
+{
+	switch (answer->status) {
+	case 400:
+	case 413:
+	case 422:
+		return http_answer_has(answer, "resource_exhausted") ? VERDICT_LATER
+								     : VERDICT_REFUSED;
+	default:
+		return VERDICT_LATER;
+	}
+}

@@ -36,6 +36,10 @@ struct target {
 	enum verdict (*judge)(const struct http_answer *answer);
 };
 
+/* The verdict on an answer of another status than 200: what is wrong with a request stays wrong,
+ * but for a limit on what comes in a second, which is 422, too. */
+enum verdict target_judge_status(const struct http_answer *answer);
+
 /* NULL: no target has this name. */
 const struct target *target_find(const char *name);
 
