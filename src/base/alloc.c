@@ -131,3 +131,11 @@ void must_memstream_close(FILE *stream)
 	if (fclose(stream))
 		alloc_fail();
 }
+
+void must_set_text(char **text, const char *by)
+{
+	char *copy = must_strdup(by);
+
+	free(*text);
+	*text = copy;
+}

@@ -20,6 +20,8 @@ __attribute__((__malloc__, __returns_nonnull__)) void *must_malloc(size_t size);
 __attribute__((__malloc__, __returns_nonnull__)) void *must_calloc(size_t nr, size_t size);
 __attribute__((__returns_nonnull__)) void *must_reallocarray(void *list, size_t nr, size_t size);
 __attribute__((__malloc__, __returns_nonnull__)) char *must_strdup(const char *text);
+/* Replace *text, which is owned or NULL, by a copy of @by. */
+void must_set_text(char **text, const char *by);
 __attribute__((__malloc__, __returns_nonnull__, __format__(__printf__, 1, 2))) char *
 must_asprintf(const char *fmt, ...);
 

@@ -36,7 +36,7 @@ enum {
 	KEY_METRICS,
 };
 
-enum { LABELS_MAX = 16, LABEL_BYTES = 256 };
+enum { GIVEN_LABELS_MAX = 16, LABEL_BYTES = 256 };
 
 struct push {
 	const char *target, *url;    /* borrowed from argv */
@@ -142,12 +142,6 @@ static void check(struct push *push, struct argp_state *state)
 		push->state = state_usual_path("fpless-push");
 }
 
-static void take_text(char **to, const char *arg)
-{
-	free(*to);
-	*to = must_strdup(arg);
-}
-
 static void take_seconds(const char *option, const char *arg, uint64_t *ret,
 			 struct argp_state *state)
 {
@@ -161,8 +155,8 @@ static void take_label(struct push *push, const char *arg, struct argp_state *st
 		refuse(state,
 		       "--label %s: expected NAME=VALUE, a name of letters, digits and _, no commas, at most %d bytes",
 		       arg, LABEL_BYTES);
-	if (push->labels.nr == LABELS_MAX)
-		refuse(state, "--label: at most %d", LABELS_MAX);
+	if (push->labels.nr == GIVEN_LABELS_MAX)
+		refuse(state, "--label: at most %d", GIVEN_LABELS_MAX);
 	must_push(&push->labels, arg);
 }
 
@@ -208,10 +202,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		check(push, state);
 		return 0;
 	case KEY_STORE:
-		take_text(&push->store, arg);
+		must_set_text(&push->store, arg);
 		return 0;
 	case KEY_STATE:
-		take_text(&push->state, arg);
+		must_set_text(&push->state, arg);
 		return 0;
 	case KEY_SINCE:
 		if (!time_point_parse(arg, clock_ns(CLOCK_REALTIME), &push->since_ns))

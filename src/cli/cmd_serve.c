@@ -101,12 +101,6 @@ static void check(struct serve *serve, struct argp_state *state)
 		refuse(state, "--token: expected, since $XDG_RUNTIME_DIR is not set");
 }
 
-static void take_text(char **to, const char *arg)
-{
-	free(*to);
-	*to = must_strdup(arg);
-}
-
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct serve *serve = state->input;
@@ -119,16 +113,16 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		check(serve, state);
 		return 0;
 	case KEY_STORE:
-		take_text(&serve->store, arg);
+		must_set_text(&serve->store, arg);
 		return 0;
 	case KEY_SOCKET:
-		take_text(&serve->socket, arg);
+		must_set_text(&serve->socket, arg);
 		return 0;
 	case KEY_LISTEN:
 		serve->listen = arg;
 		return 0;
 	case KEY_TOKEN:
-		take_text(&serve->token, arg);
+		must_set_text(&serve->token, arg);
 		return 0;
 	case KEY_METRICS:
 		serve->metrics = arg;
