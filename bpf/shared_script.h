@@ -183,8 +183,7 @@ struct fpl_script_rule {
 	__s16 lines_behind;  /* it is behind another pointer, at this offset; 0: not */
 	__u8 more_texts;     /* all texts are asked for, not the first FPL_SCRIPT_TEXTS alone */
 	__u8 _pad2;
-	/* in that table: the number of its bytes, behind lines_off others
-	 */
+	/* in that table: the number of its bytes, behind lines_off others */
 	__s16 lines_size_off;
 	__u16 lines_off;
 	/* not 0: the code object has at lines_size_off how many lines there are, of so many bytes

@@ -26,9 +26,8 @@ struct jvm_codes_stats {
 };
 
 /*
- * @max_bytes: of all names and addresses. @forgets: those of the
- * stacks so far may go when there is no room for more; else what is new stays addresses. Errors:
- * -ENOMEM.
+ * @max_bytes: of all names and addresses. @forgets: those of the stacks so far may go when there is
+ * no room for more; else what is new stays addresses. Errors: -ENOMEM.
  */
 FPL_MUST_CHECK int jvm_codes_create(size_t max_bytes, bool forgets, struct jvm_codes **ret);
 /* Another holder. Returns @codes, which may be NULL. */

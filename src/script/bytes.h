@@ -2,10 +2,13 @@
 /* Words of records, and rules made of offsets: what the files of all languages need. */
 #pragma once
 
+#include <inttypes.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "bpf/shared_script.h"
+#include "script/language.h"
 #include "unwind/script_facts.h"
 
 static inline uint64_t bytes_word(const uint8_t *bytes, size_t off)
@@ -32,6 +35,13 @@ static inline struct fpl_script_load load_at(int16_t off)
 static inline struct fpl_script_load load_behind(int16_t off, int16_t next)
 {
 	return (struct fpl_script_load){ .off = { off, next }, .nr = 2 };
+}
+
+/* "Lua 5.4.6" of a version that is 50406, with @name in front, in @ret [SCRIPT_VERSION_MAX]. */
+static inline void say_release(const char *name, const struct script_facts *facts, char *ret)
+{
+	snprintf(ret, SCRIPT_VERSION_MAX, "%s %" PRIu64 ".%" PRIu64 ".%" PRIu64, name,
+		 facts->version / 10000, facts->version / 100 % 100, facts->version % 100);
 }
 
 /* The ranges and the rows of @facts in the rule of object @object. */

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "script/lua.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 #include "script/bytes.h"
 
 /* lstate.h, struct CallInfo: where the function called is on Lua's stack; the frame of the caller;
@@ -69,8 +66,7 @@ static bool lua_rule(const struct script_facts *facts, uint32_t object, struct f
 
 static void lua_say_version(const struct script_facts *facts, char *ret)
 {
-	snprintf(ret, SCRIPT_VERSION_MAX, "Lua %" PRIu64 ".%" PRIu64 ".%" PRIu64,
-		 facts->version / 10000, facts->version / 100 % 100, facts->version % 100);
+	say_release("Lua", facts, ret);
 }
 
 const struct script_language lua_language = {

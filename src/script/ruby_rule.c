@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "script/ruby.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 #include "base/cleanup.h"
 #include "script/bytes.h"
 
@@ -106,8 +103,7 @@ static bool ruby_rule(const struct script_facts *facts, uint32_t object,
 
 static void ruby_say_version(const struct script_facts *facts, char *ret)
 {
-	snprintf(ret, SCRIPT_VERSION_MAX, "Ruby %" PRIu64 ".%" PRIu64 ".%" PRIu64,
-		 facts->version / 10000, facts->version / 100 % 100, facts->version % 100);
+	say_release("Ruby", facts, ret);
 }
 
 const struct script_language ruby_language = {
