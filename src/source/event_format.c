@@ -171,7 +171,7 @@ void event_format_fini(struct event_format *format)
 	*format = (struct event_format){ 0 };
 }
 
-const struct event_field *event_format_find(const struct event_format *format, const char *name,
+static const struct event_field *find_named(const struct event_format *format, const char *name,
 					    size_t len)
 {
 	for (size_t i = 0; i < format->nr; i++)
@@ -179,4 +179,16 @@ const struct event_field *event_format_find(const struct event_format *format, c
 		    !memcmp(format->fields[i].name, name, len))
 			return &format->fields[i];
 	return NULL;
+}
+
+const struct event_field *event_format_find(const struct event_format *format, const char *name,
+					    size_t len)
+{
+	const struct event_field *field = find_named(format, name, len);
+	size_t around = strlen("str()");
+
+	if (field || len <= around || !begins(name, "str(") || name[len - 1] != ')')
+		return field;
+	field = find_named(format, name + strlen("str("), len - around);
+	return field && field->field.kind >= FPL_FIELD_TEXT ? field : NULL;
 }

@@ -32,6 +32,7 @@ FPL_MUST_CHECK int event_format_parse(const char *text, const char *category,
 				      struct event_format *ret, struct fpl_err *err);
 void event_format_fini(struct event_format *format);
 
-/* NULL: there is no such field. */
+/* "str(NAME)", as bpftrace writes it, is the field NAME if that is a text. NULL: there is no such
+ * field. */
 const struct event_field *event_format_find(const struct event_format *format, const char *name,
 					    size_t len);

@@ -123,6 +123,26 @@ static void fields_are_numbers_or_texts_by_their_declaration(void **state)
 	}
 }
 
+static void a_text_is_found_in_the_words_of_bpftrace_too(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		bool is_text = kinds[i].want.kind >= FPL_FIELD_TEXT;
+		char text[1024], word[64];
+
+		snprintf(text, sizeof(text), COMMON "\t%s\n\n", kinds[i].line);
+		snprintf(word, sizeof(word), "str(%s)", kinds[i].name);
+
+		CLEANUP(event_format_fini)
+		struct event_format format = parse(text, kinds[i].category);
+
+		assert_ptr_equal(event_format_find(&format, word, strlen(word)),
+				 is_text ? &format.fields[0] : NULL);
+		assert_null(event_format_find(&format, word, strlen(word) - 1));
+		assert_null(event_format_find(&format, "str()", strlen("str()")));
+	}
+}
+
 static void what_is_no_field_is_refused(void **state)
 {
 	static const char *const lines[] = {
@@ -164,6 +184,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fields_are_numbers_or_texts_by_their_declaration),
+		cmocka_unit_test(a_text_is_found_in_the_words_of_bpftrace_too),
 		cmocka_unit_test(what_is_no_field_is_refused),
 		cmocka_unit_test(no_more_fields_than_there_is_room_for),
 	};
