@@ -155,9 +155,12 @@ WALK_INLINE int region_epilogue(struct leaf_code code)
 WALK_INLINE int region_prologue(struct fpl_walk *walk, const struct leaf_code *code, __u32 bytes)
 {
 	__u64 at = code->at & 0xffffff;
-	/* sub rsp, i8; sub rsp, i32; cmp [r15 + d8], i32: the barrier behind both */
+	/* sub rsp, i8; sub rsp, i32; mov [rsp + d8], rbp; mov [rsp + d32], rbp; cmp [r15 + d8],
+	 * i32: the barrier behind all of them */
 	int made = (code->before >> 32 & 0xffffff) == 0xec8348 ||
 		   (code->before >> 8 & 0xffffff) == 0xec8148 ||
+		   (code->before >> 24 & 0xffffffff) == 0x246c8948 ||
+		   (code->before & 0xffffffff) == 0x24ac8948 ||
 		   (code->before & 0xffffff) == 0x7f8141;
 
 	if (made) /* mov [rsp + n], rbp is still to come where nothing was pushed */

@@ -17,6 +17,7 @@
 struct symbols {
 	struct jit_memory *memory;
 	uint64_t base, symtab, strtab, hash;
+	bool is_gnu; /* hash is DT_GNU_HASH, else DT_HASH */
 };
 
 /* The loader of glibc has made it an address, other loaders have not. */
@@ -38,8 +39,10 @@ static int read_dynamic(struct symbols *symbols, uint64_t addr)
 			symbols->symtab = place(symbols, entry.d_un.d_ptr);
 		else if (entry.d_tag == DT_STRTAB)
 			symbols->strtab = place(symbols, entry.d_un.d_ptr);
-		else if (entry.d_tag == DT_GNU_HASH)
+		else if (entry.d_tag == DT_GNU_HASH || (entry.d_tag == DT_HASH && !symbols->hash)) {
 			symbols->hash = place(symbols, entry.d_un.d_ptr);
+			symbols->is_gnu = entry.d_tag == DT_GNU_HASH;
+		}
 	}
 	return symbols->symtab && symbols->strtab && symbols->hash ? 0 : -ENOENT;
 }
@@ -88,7 +91,7 @@ static bool is_symbol(const struct symbols *symbols, uint32_t idx, const char *n
 	return true;
 }
 
-static bool find_symbol(const struct symbols *symbols, const char *name, uint64_t *ret)
+static bool find_in_gnu_hash(const struct symbols *symbols, const char *name, uint64_t *ret)
 {
 	struct {
 		uint32_t nr_buckets, first, nr_words, shift;
@@ -112,6 +115,49 @@ static bool find_symbol(const struct symbols *symbols, const char *name, uint64_
 			return false;
 	}
 	return false;
+}
+
+/* The hash of DT_HASH (System V ABI, chapter 5). */
+static uint32_t elf_hash(const char *name)
+{
+	uint32_t hash = 0, high;
+
+	for (; *name; name++) {
+		hash = (hash << 4) + (uint8_t)*name;
+		high = hash & 0xf0000000;
+		hash = (hash ^ high >> 24) & ~high;
+	}
+	return hash;
+}
+
+/* JDK 11 has no other hash. */
+static bool find_in_hash(const struct symbols *symbols, const char *name, uint64_t *ret)
+{
+	struct {
+		uint32_t nr_buckets, nr_symbols;
+	} head;
+	uint64_t buckets = symbols->hash + sizeof(head), chain;
+	uint32_t idx;
+
+	if (!jit_read(symbols->memory, symbols->hash, &head, sizeof(head)) || !head.nr_buckets)
+		return false;
+	chain = buckets + 4ull * head.nr_buckets;
+	if (!jit_read(symbols->memory, buckets + 4ull * (elf_hash(name) % head.nr_buckets), &idx,
+		      4))
+		return false;
+	for (size_t i = 0; i < CHAIN_MAX && idx && idx < head.nr_symbols; i++) {
+		if (is_symbol(symbols, idx, name, ret))
+			return true;
+		if (!jit_read(symbols->memory, chain + 4ull * idx, &idx, 4))
+			return false;
+	}
+	return false;
+}
+
+static bool find_symbol(const struct symbols *symbols, const char *name, uint64_t *ret)
+{
+	return symbols->is_gnu ? find_in_gnu_hash(symbols, name, ret)
+			       : find_in_hash(symbols, name, ret);
 }
 
 /* The number in the variable @name. */

@@ -151,6 +151,18 @@ static inline void jvm_make_symbols(struct jvm_memory *jvm)
 	jvm_symbol(jvm, "gHotSpotVMIntConstantEntryValueOffset", 8);
 }
 
+/* The hash of older linkers in place of the other: all symbols are in one bucket. */
+static inline void jvm_hash_as_11(struct jvm_memory *jvm)
+{
+	jvm_put(jvm, JVM_DYNAMIC + 2 * sizeof(Elf64_Dyn), DT_HASH, 8);
+	jvm_put(jvm, JVM_HASH, 1, 4); /* buckets */
+	jvm_put(jvm, JVM_HASH + 4, jvm->nr_symbols + 1, 4);
+	jvm_put(jvm, JVM_HASH + 8, 1, 4); /* where the bucket begins */
+	for (uint32_t i = 0; i <= jvm->nr_symbols;
+	     i++) /* each leads to the next, the last to none */
+		jvm_put(jvm, JVM_HASH + 12 + 4 * i, i < jvm->nr_symbols ? i + 1 : 0, 4);
+}
+
 static inline void jvm_constant(struct jvm_memory *jvm, const char *name, uint32_t value)
 {
 	uint64_t at = JVM_CONSTANTS + JVM_STRIDE * jvm->nr_constants++;

@@ -103,6 +103,24 @@ static void widths_come_from_the_types(void **state)
 	check_all(*state, true);
 }
 
+static void symbols_are_found_by_the_hash_of_11(void **state)
+{
+	struct world *w = *state;
+
+	jvm_make(&w->jvm, false);
+	jvm_hash_as_11(&w->jvm);
+	assert_int_equal(describe(w), 0);
+	assert_int_equal(w->hotspot.nr_heaps, 1);
+	jvm_put(&w->jvm, JVM_HASH + 12 + 4, 1, 4); /* the first symbol leads to itself */
+	assert_int_equal(describe(w), -ENOENT);
+	jvm_hash_as_11(&w->jvm);
+	jvm_put(&w->jvm, JVM_HASH + 8, 1u << 31, 4);
+	assert_int_equal(describe(w), -ENOENT);
+	jvm_hash_as_11(&w->jvm);
+	jvm_put(&w->jvm, JVM_HASH, 1u << 31, 4);
+	assert_int_equal(describe(w), -ENOENT);
+}
+
 static void what_is_not_as_it_must_be_is_refused(void **state)
 {
 	static const struct {
@@ -441,6 +459,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_jvm_of_17_is_described_and_its_code_named),
 		TEST(widths_come_from_the_types),
+		TEST(symbols_are_found_by_the_hash_of_11),
 		TEST(what_is_not_as_it_must_be_is_refused),
 		TEST(code_that_lies_has_no_name),
 		TEST(what_is_inlined_at_a_call_is_known),
