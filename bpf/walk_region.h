@@ -155,19 +155,22 @@ WALK_INLINE int region_epilogue(struct leaf_code code)
 WALK_INLINE int region_prologue(struct fpl_walk *walk, const struct leaf_code *code, __u32 bytes)
 {
 	__u64 at = code->at & 0xffffff;
-	/* sub rsp, i8; sub rsp, i32; mov [rsp + d8], rbp; mov [rsp + d32], rbp; cmp [r15 + d8],
-	 * i32: the barrier behind all of them */
+	/* sub rsp, i8; sub rsp, i32; mov [rsp + d8], rbp; mov [rsp + d32], rbp; add rbp, i8; add
+	 * rbp, i32; cmp [r15 + d8], i32: the barrier behind all of them, which may be aligned by
+	 * nops */
 	int made = (code->before >> 32 & 0xffffff) == 0xec8348 ||
 		   (code->before >> 8 & 0xffffff) == 0xec8148 ||
 		   (code->before >> 24 & 0xffffffff) == 0x246c8948 ||
 		   (code->before & 0xffffffff) == 0x24ac8948 ||
-		   (code->before & 0xffffff) == 0x7f8141;
+		   (code->before >> 32 & 0xffffff) == 0xc58348 ||
+		   (code->before >> 8 & 0xffffff) == 0xc58148 ||
+		   (code->before & 0xffffff) == 0x7f8141 || at == 0x7f8141;
 
 	if (made) /* mov [rsp + n], rbp is still to come where nothing was pushed */
 		return region_rule(walk, bytes, at != 0x6c8948 && at != 0xac8948);
-	/* mov rbp, rsp, in both encodings */
+	/* mov rbp, rsp, in both encodings: behind push rbp, or behind mov [rsp + n], rbp */
 	if (code->before >> 40 == 0xec8b48 || code->before >> 40 == 0xe58948)
-		return region_rule(walk, 16, 1);
+		return region_rule(walk, (code->before >> 32 & 0xff) == 0x55 ? 16 : bytes, 1);
 	if (code->before >> 56 == 0x55 &&
 	    (at == 0xec8348 || at == 0xec8148 || at == 0xec8b48 || at == 0xe58948))
 		return region_rule(walk, 16, 1);
@@ -277,6 +280,27 @@ WALK_INLINE int region_interpreted(struct env *env, struct fpl_walk *walk,
 	return WALK_REGION_STEP;
 }
 
+/* Behind the return address, the stub of the barrier of methods pushes this, and then makes a frame
+ * at rbp. It is the place of a return address there, which no other stub changes. */
+#define REGION_BARRIER_COOKIE ~0ull
+
+/* The stub of the barrier that methods begin with, which has called C code. */
+WALK_INLINE int region_barrier(struct env *env, struct fpl_walk *walk)
+{
+	struct walker walker = { .walk = walk, .env = env };
+	struct fpl_rule *rule = &walk->rule;
+	__u64 fp = walk->reg[ARCH_FP], cookie, ra;
+
+	if (walk->exact || !(walk->known & WALK_BIT(ARCH_FP)) || fp < walk->reg[ARCH_SP] ||
+	    walk_read(&walker, fp + 8, &cookie) || cookie != REGION_BARRIER_COOKIE ||
+	    walk_read(&walker, fp + 16, &ra) || !region_is_ra(&walker, ra))
+		return WALK_REGION_NOTHING;
+	region_rule(walk, 24, 0);
+	rule->regs = ARCH_FP;
+	rule->saved[ARCH_SAVED_RBP] = -3;
+	return WALK_REGION_RULE;
+}
+
 /* A method for the code at @pc, a lookup_pc in the mapping found last. Returns enum walk_region. */
 WALK_INLINE int walk_by_region(struct env *env, struct fpl_walk *walk, __u64 pc)
 {
@@ -296,7 +320,7 @@ WALK_INLINE int walk_by_region(struct env *env, struct fpl_walk *walk, __u64 pc)
 	if (name == REGION_INTERPRETER)
 		return region_interpreted(env, walk, region);
 	if (name == REGION_STUBS)
-		return WALK_REGION_NOTHING;
+		return region_barrier(env, walk);
 	if (words > 0 && words <= FPL_METHOD_FRAME_MAX)
 		return region_compiled(env, walk, region, blob, 8 * (__u32)words);
 	/* table stubs and adapters have no frame, and call nothing */

@@ -10,7 +10,8 @@
 
 _Static_assert(PROCESS_REGIONS_MAX >= HOTSPOT_HEAPS_MAX, "a process has room for all code heaps");
 
-/* A JVM that begins is asked again after this, and each time after twice as long. */
+/* A JVM that begins is asked again after this, and each time after half as much more: it is known a
+ * third of its age late at most. */
 #define PAUSE_MIN_NS (4 * NS_PER_MS)
 #define PAUSE_MAX_NS NS_PER_S
 
@@ -98,7 +99,7 @@ static void take_heaps(const struct run_times *times, struct process *process,
 
 static void try_again_later(struct process *process)
 {
-	uint64_t pause = process->jvm_pause_ns ? 2 * process->jvm_pause_ns : PAUSE_MIN_NS;
+	uint64_t last = process->jvm_pause_ns, pause = last ? last + last / 2 : PAUSE_MIN_NS;
 
 	process->jvm = PROCESS_JVM_UNKNOWN;
 	process->jvm_pause_ns = pause < PAUSE_MAX_NS ? pause : PAUSE_MAX_NS;

