@@ -9,19 +9,6 @@
 #include "base/cleanup.h"
 #include "parse/client.h"
 #include "proc/proc_files.h"
-#include "profile/catalog.h"
-#include "profile/object.h"
-
-uint64_t jvm_base(const struct catalog *catalog, const struct mapset *set)
-{
-	for (uint32_t i = 0; i < set->nr; i++) {
-		const struct object *object = catalog_at(catalog, set->mappings[i].object);
-
-		if (object && object->is_jvm)
-			return set->mappings[i].bias;
-	}
-	return 0;
-}
 
 int jvm_open_memory(uint32_t pid)
 {

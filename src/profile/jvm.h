@@ -2,28 +2,13 @@
 /* The JVM in a process: workers read the memory, through its file in /proc. */
 #pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "base/err.h"
 #include "jit/hotspot.h"
-#include "proc/mapset.h"
 #include "symbolize/code_table.h"
 
-struct catalog;
 struct parse_client;
-
-/* Is the file at @path libjvm, by its name? */
-static inline bool jvm_is_library(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && !strcmp(slash, "/libjvm.so");
-}
-
-/* The address that libjvm is loaded at; 0: it is not. Cost: O(mappings). */
-uint64_t jvm_base(const struct catalog *catalog, const struct mapset *set);
 
 /*
  * client_jvm() of process @pid. Errors: as there, but for -EOWNERDEAD, which is said as -EFAULT,

@@ -5,7 +5,9 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "profile/jvm.h"
+#include "profile/catalog.h"
+#include "profile/code_maker.h"
+#include "profile/object.h"
 #include "profile/scripts.h"
 
 _Static_assert(PROCESS_REGIONS_MAX >= HOTSPOT_HEAPS_MAX, "a process has room for all code heaps");
@@ -13,9 +15,6 @@ _Static_assert(PROCESS_REGIONS_MAX >= HOTSPOT_HEAPS_MAX, "a process has room for
 /* A JVM that begins is asked again after this, and each time after twice as long. */
 #define PAUSE_MIN_NS (4 * NS_PER_MS)
 #define PAUSE_MAX_NS NS_PER_S
-
-/* All memory of user space. */
-#define MEMORY_END (1ull << 47)
 
 /* The rule by which all code that @process makes has script frames; 0: none. */
 static uint32_t script_rule(const struct run_times *times, const struct process *process)
@@ -36,7 +35,7 @@ static void place_script_region(const struct run_times *times, struct process *p
 				uint32_t rule)
 {
 	const struct fpl_region region = { .kind = FPL_REGION_SCRIPT,
-					   .end = MEMORY_END,
+					   .end = REGIONS_MEMORY_END,
 					   .script_rule = rule };
 	uint64_t ref;
 
@@ -46,31 +45,78 @@ static void place_script_region(const struct run_times *times, struct process *p
 		return;
 	}
 	process->regions[process->nr_regions++] =
-		(struct process_region){ .end = MEMORY_END, .ref = ref };
+		(struct process_region){ .end = REGIONS_MEMORY_END, .ref = ref };
+	process_place_regions(process);
+}
+
+/* A process has these. */
+struct makers {
+	bool has[CODE_MAKER_COUNT];
+	uint64_t bases[CODE_MAKER_COUNT]; /* where each is loaded */
+	bool has_code;			  /* there is executable memory without an object */
+};
+
+static void find_makers(const struct run_times *times, const struct mapset *set, struct makers *ret)
+{
+	*ret = (struct makers){ .has_code = false };
+	for (uint32_t i = 0; i < set->nr; i++) {
+		const struct fpl_mapping *map = &set->mappings[i];
+		const struct object *object = catalog_at(times->catalog, map->object);
+
+		ret->has_code |= map->flags & FPL_MAPPING_ANON;
+		if (object && !ret->has[object->maker]) {
+			ret->has[object->maker] = true;
+			ret->bases[object->maker] = map->bias;
+		}
+	}
+}
+
+/* Has @process regions that are no other process's? */
+static bool has_own_regions(const struct run_times *times, const struct process *process)
+{
+	return process->nr_regions && process->regions[0].ref != times->regions->sljit_ref;
+}
+
+static void place_sljit_region(const struct run_times *times, struct process *process)
+{
+	uint64_t ref;
+
+	if (regions_sljit(times->regions, &ref))
+		return; /* said by those who want more than one */
+	process->regions[process->nr_regions++] =
+		(struct process_region){ .end = REGIONS_MEMORY_END, .ref = ref };
 	process_place_regions(process);
 }
 
 void run_time_ask(const struct run_times *times, struct process *process)
 {
-	uint64_t now = 0, base;
+	struct makers makers;
+	uint64_t now = 0;
 	uint32_t rule;
 
-	if (times->regions && !process->nr_regions) {
+	if (!times->regions)
+		return;
+	if (!has_own_regions(times, process)) {
 		rule = script_rule(times, process);
-		if (rule)
+		if (rule) {
+			run_time_forget(times, process);
 			place_script_region(times, process, rule);
+		}
 	}
-	if (!times->regions || !times->lookups || process->jvm != PROCESS_JVM_UNKNOWN)
+	find_makers(times, process->mapset, &makers);
+	if (makers.has_code && !process->nr_regions && makers.has[CODE_MAKER_PCRE2])
+		place_sljit_region(times, process);
+	if (!times->lookups || process->jvm != PROCESS_JVM_UNKNOWN)
 		return;
 	if (process->next_jvm_ns) {
 		now = clock_monotonic_ns();
 		if (now < process->next_jvm_ns)
 			return;
 	}
-	base = jvm_base(times->catalog, process->mapset);
-	if (!base)
+	if (!makers.has[CODE_MAKER_JVM])
 		return;
-	if (!lookups_jvm(times->lookups, process->pid, process->gen, base, process_owner(process)))
+	if (!lookups_jvm(times->lookups, process->pid, process->gen, makers.bases[CODE_MAKER_JVM],
+			 process_owner(process)))
 		process->jvm = PROCESS_JVM_ASKED;
 }
 
