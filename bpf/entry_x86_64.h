@@ -12,7 +12,7 @@
 #define ENTRY_BYTES 48u /* of code that are looked at */
 #define ENTRY_INSNS 16u /* and instructions: entry_step() that often */
 
-#define ENTRY_FRAME_MAX (1u << 20) /* bytes of a frame that are believed */
+#define ENTRY_FRAME_MAX (1 << 20) /* bytes of a frame that are believed */
 
 struct entry {
 	const __u8 *bytes; /* [ENTRY_BYTES + 8], the code from its first instruction on */
@@ -59,7 +59,8 @@ ENTRY_INLINE __u32 entry_push(struct fpl_rule *rule, __u32 reg, __u32 size)
 /* rsp is lowered by @bytes, once. */
 ENTRY_INLINE __u32 entry_lower(struct entry *entry, __s64 bytes, __u32 size)
 {
-	if (entry->is_whole || bytes <= 0 || (bytes & 7) || bytes > ENTRY_FRAME_MAX)
+	if (entry->is_whole || bytes <= 0 || (bytes & 7) ||
+	    bytes > ENTRY_FRAME_MAX - entry->rule->cfa_off)
 		return 0;
 	entry->is_whole = 1;
 	entry->rule->cfa_off += (__s32)bytes;

@@ -26,6 +26,12 @@ WALK_INLINE void frame_skip(struct leaf_code *code, __u32 bytes)
 	code->then >>= 8 * bytes;
 }
 
+/* How many bytes the `pop` at the pc has, its prefix included; 0: none is there. */
+WALK_INLINE __u32 frame_pop(const struct leaf_code *code)
+{
+	return (code->at & 0xf8) == 0x58 ? 1 : (code->at & 0xf8f0) == 0x5840 ? 2 : 0;
+}
+
 /* At the end of a function, where @code pops registers and returns, so many words of its frame are
  * left, the return address included. 0: the end is not here. */
 WALK_INLINE __u32 frame_left(struct leaf_code code)
@@ -34,7 +40,7 @@ WALK_INLINE __u32 frame_left(struct leaf_code code)
 
 #pragma GCC unroll 6
 	for (__u32 i = 0; i < FPL_NR_SAVED; i++) {
-		__u32 size = (code.at & 0xf8) == 0x58 ? 1 : (code.at & 0xf8ff) == 0x5841 ? 2 : 0;
+		__u32 size = frame_pop(&code);
 
 		if (size) {
 			frame_skip(&code, size);
@@ -58,8 +64,8 @@ WALK_INLINE void frame_trim(struct fpl_walk *walk, __u32 words)
 
 /*
  * walk->rule holds in the frame; the pc is that of an interrupted instruction, which may be at the
- * frame's end. Code of sljit in [@start, @end) calls parts of itself: these take the return address
- * off the stack first, and put it back last.
+ * frame's end. Code in [@start, @end) may call parts of itself: these take the return address off
+ * the stack first, and put it back last.
  */
 WALK_INLINE int frame_leaf(struct env *env, struct fpl_walk *walk, __u64 start, __u64 end)
 {
@@ -71,7 +77,7 @@ WALK_INLINE int frame_leaf(struct env *env, struct fpl_walk *walk, __u64 start, 
 	if (walk_code(env, walk, walk->pc, &code))
 		return WALK_REGION_RULE; /* its return address must hold up */
 	words = frame_left(code);
-	if (start < end && (words || (code.at & 0xf8) == 0x58 || (code.at & 0xf8ff) == 0x5841) &&
+	if ((words == 1 || (!words && frame_pop(&code))) &&
 	    !walk_read(&walker, walk->reg[ARCH_SP], &top) && top - start < end - start)
 		walk->rule.cfa_off += 8;
 	else if (words)
@@ -79,12 +85,13 @@ WALK_INLINE int frame_leaf(struct env *env, struct fpl_walk *walk, __u64 start, 
 	return WALK_REGION_RULE;
 }
 
-/* Code in the frame of what it was entered from. */
+/* Code in the frame of what it was entered from, in the mapping found last. */
 WALK_INLINE int walk_by_frame(struct env *env, struct fpl_walk *walk,
 			      const struct fpl_region *region)
 {
 	walk->rule = region->rule;
-	return walk->exact ? frame_leaf(env, walk, 0, 0) : WALK_REGION_RULE;
+	return walk->exact ? frame_leaf(env, walk, walk->last.start, walk->last.end)
+			   : WALK_REGION_RULE;
 }
 
 /*

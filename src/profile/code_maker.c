@@ -16,6 +16,8 @@ enum code_maker code_maker_of(const char *path)
 	} names[] = {
 		{ "libjvm.so", true, CODE_MAKER_JVM },
 		{ "libpcre2-", false, CODE_MAKER_PCRE2 },
+		{ "qemu-", false, CODE_MAKER_QEMU },
+		{ "libguile-", false, CODE_MAKER_GUILE },
 		/* these may have PCRE2 in them */
 		{ "php", false, CODE_MAKER_PCRE2 },
 		{ "libphp", false, CODE_MAKER_PCRE2 },

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "jit/trampoline.h"
 #include "profile/catalog.h"
 #include "profile/code_maker.h"
 #include "profile/object.h"
@@ -88,6 +89,24 @@ static void place_sljit_region(const struct run_times *times, struct process *pr
 	process_place_regions(process);
 }
 
+/* Ask where the trampoline to the code of @process is. */
+static void ask_trampoline(const struct run_times *times, struct process *process)
+{
+	const struct mapset *set = process->mapset;
+	uint64_t bounds[2 * TRAMPOLINE_RANGES_MAX];
+	size_t nr = 0;
+
+	for (uint32_t i = 0; i < set->nr && nr < TRAMPOLINE_RANGES_MAX; i++) {
+		if (!(set->mappings[i].flags & FPL_MAPPING_ANON))
+			continue;
+		bounds[2 * nr] = set->mappings[i].start;
+		bounds[2 * nr++ + 1] = set->mappings[i].end;
+	}
+	if (nr && !lookups_trampoline(times->lookups, process->pid, process->gen, bounds, nr,
+				      process_owner(process)))
+		process->jvm = PROCESS_JVM_ASKED;
+}
+
 void run_time_ask(const struct run_times *times, struct process *process)
 {
 	struct makers makers;
@@ -113,30 +132,39 @@ void run_time_ask(const struct run_times *times, struct process *process)
 		if (now < process->next_jvm_ns)
 			return;
 	}
-	if (!makers.has[CODE_MAKER_JVM])
+	if (!makers.has[CODE_MAKER_JVM]) {
+		if (makers.has[CODE_MAKER_QEMU] || makers.has[CODE_MAKER_GUILE])
+			ask_trampoline(times, process);
 		return;
+	}
 	if (!lookups_jvm(times->lookups, process->pid, process->gen, makers.bases[CODE_MAKER_JVM],
 			 process_owner(process)))
 		process->jvm = PROCESS_JVM_ASKED;
+}
+
+/* Take @region in as one of @process. Returns whether there is room. */
+static bool take_region(const struct run_times *times, struct process *process,
+			const struct fpl_region *region)
+{
+	uint64_t ref;
+
+	if (regions_add(times->regions, region, &ref)) {
+		fpl_log(FPL_LOG_WARN,
+			"pid %u: no room for its code made at run time: its stacks end there",
+			process->pid);
+		return false;
+	}
+	process->regions[process->nr_regions++] =
+		(struct process_region){ .start = region->start, .end = region->end, .ref = ref };
+	return true;
 }
 
 static void take_heaps(const struct run_times *times, struct process *process,
 		       const struct hotspot *hotspot)
 {
 	for (uint32_t i = 0; i < hotspot->nr_heaps; i++) {
-		const struct fpl_region *heap = &hotspot->heaps[i];
-		uint64_t ref;
-
-		if (regions_add(times->regions, heap, &ref)) {
-			fpl_log(FPL_LOG_WARN,
-				"pid %u: no room for its code made at run time: its stacks end "
-				"there",
-				process->pid);
+		if (!take_region(times, process, &hotspot->heaps[i]))
 			return;
-		}
-		process->regions[process->nr_regions++] = (struct process_region){
-			.start = heap->start, .end = heap->end, .ref = ref
-		};
 	}
 	fpl_log(FPL_LOG_DEBUG, "pid %u: HotSpot %s: %u code heaps", process->pid, hotspot->version,
 		hotspot->nr_heaps);
@@ -151,30 +179,59 @@ static void try_again_later(struct process *process)
 	process->next_jvm_ns = clock_monotonic_ns() + process->jvm_pause_ns;
 }
 
+/* Take note of the answer @code. Returns whether the run time is described: else @what is walked by
+ * frame pointers, for now if it may be asked again. */
+static bool is_described(struct process *process, int code, const struct fpl_err *err,
+			 const char *what)
+{
+	if (code == -EAGAIN || code == -EFAULT || code == -ENOENT) {
+		/* what is being loaded reads like nothing at first */
+		fpl_log(FPL_LOG_DEBUG, "%s", err->msg);
+		try_again_later(process);
+		return false;
+	}
+	if (code)
+		fpl_log(FPL_LOG_WARN, "%s: %s are walked by frame pointers", err->msg, what);
+	process->jvm = code ? PROCESS_JVM_REFUSED : PROCESS_JVM_KNOWN;
+	return !code;
+}
+
 void run_time_take(const struct run_times *times, struct process *process,
 		   const struct lookup *lookup)
 {
 	if (!process || process->jvm != PROCESS_JVM_ASKED ||
 	    (lookup->jvm.gen && process->gen != lookup->jvm.gen))
 		return;
-	if (lookup->jvm.code == -EAGAIN || lookup->jvm.code == -EFAULT ||
-	    lookup->jvm.code == -ENOENT) {
-		/* what is being loaded reads like nothing at first */
-		fpl_log(FPL_LOG_DEBUG, "%s", lookup->jvm.err.msg);
-		try_again_later(process);
+	if (!is_described(process, lookup->jvm.code, &lookup->jvm.err, "Java stacks"))
 		return;
-	}
-	if (lookup->jvm.code) {
-		fpl_log(FPL_LOG_WARN, "%s: Java stacks are walked by frame pointers",
-			lookup->jvm.err.msg);
-		process->jvm = PROCESS_JVM_REFUSED;
-		return;
-	}
-	process->jvm = PROCESS_JVM_KNOWN;
 	process->jvm_base = lookup->jvm.base;
 	run_time_forget(times, process); /* of V8, if there are both: regions have one method */
 	take_heaps(times, process, lookup->jvm.found);
 	process_place_regions(process);
+}
+
+void run_time_take_trampoline(const struct run_times *times, struct process *process,
+			      const struct lookup *lookup)
+{
+	struct fpl_region region = lookup->trampoline.found;
+	struct makers makers;
+
+	if (!process || process->jvm != PROCESS_JVM_ASKED ||
+	    (lookup->trampoline.gen && process->gen != lookup->trampoline.gen) ||
+	    !is_described(process, lookup->trampoline.code, &lookup->trampoline.err,
+			  "stacks of code made at run time"))
+		return;
+	find_makers(times, process->mapset, &makers);
+	/* all its memory with code was entered through the one trampoline, and more will be */
+	if (makers.has[CODE_MAKER_GUILE]) {
+		region.start = 0;
+		region.end = REGIONS_MEMORY_END;
+	}
+	run_time_forget(times, process);
+	fpl_log(FPL_LOG_DEBUG, "pid %u: code in frames of %d bytes", process->pid,
+		region.rule.cfa_off);
+	if (take_region(times, process, &region))
+		process_place_regions(process);
 }
 
 void run_time_forget(const struct run_times *times, struct process *process)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Code that is made at run time and runs in the frame of its entry is walked to main: regular expressions of PCRE2."""
+"""Code that is made at run time and runs in the frame of its entry is walked to main: regular expressions of PCRE2, what qemu
+translates, and guile."""
 
 import os
 import random
@@ -57,6 +58,26 @@ class MadeCode(RootCase):
         # no line matches: the expression is tried at each place; the file is named often enough to last until grep is killed
         command = ["grep", "-c", "-P", r"(?:[a-f ]+\d)+(x|yz)*(h\d+ )\1?[q-z]", *[text] * 20000]
         self.check_made(command, "pcre2_jit_match_8", env={**os.environ, "LC_ALL": "C.UTF-8"})
+
+    def test_qemu(self):
+        if not shutil.which("qemu-system-x86_64"):
+            self.skipTest("no qemu-system-x86_64")
+        # from the first instruction of the machine on: mov cl, 7; a loop of mov ax, 100; div cl; add bx, ax
+        image = bytearray(0x10000)
+        image[:11] = bytes.fromhex("b107 b86400 f6f1 01c3 ebf7")
+        image[0xfff0:0xfff5] = bytes.fromhex("ea000000f0")
+        with open(self.path("bios"), "wb") as file:
+            file.write(image)
+        self.check_made(["qemu-system-x86_64", "-display", "none", "-nodefaults", "-machine", "pc,accel=tcg", "-m", "16",
+                         "-bios", self.path("bios")], "cpu_exec")
+
+    def test_guile(self):
+        if not shutil.which("guile"):
+            self.skipTest("no guile")
+        with open(self.path("loop.scm"), "w", encoding="ascii") as file:
+            file.write("(define (f n s) (if (> n 0) (f (- n 1) (modulo (+ (* s 31) n) 1000003)) s))\n"
+                       "(let loop () (f 100000 0) (loop))\n")
+        self.check_made(["guile", "--no-auto-compile", self.path("loop.scm")], "scm_call_n")
 
 
 if __name__ == "__main__":

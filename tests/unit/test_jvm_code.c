@@ -190,6 +190,8 @@ static void what_makes_code_is_known_by_its_name(void **state)
 		{ "/libjvm.so", CODE_MAKER_JVM },
 		{ "/usr/lib/x86_64-linux-gnu/libpcre2-8.so.0.11.2", CODE_MAKER_PCRE2 },
 		{ "/usr/sbin/php-fpm8.2", CODE_MAKER_PCRE2 },
+		{ "/usr/bin/qemu-aarch64-static", CODE_MAKER_QEMU },
+		{ "/usr/lib/x86_64-linux-gnu/libguile-3.0.so.1.5.0", CODE_MAKER_GUILE },
 		{ "/usr/bin/grep", CODE_MAKER_NONE },
 		{ "/opt/notlibjvm.so", CODE_MAKER_NONE },
 		{ "/opt/libjvm.so.debug", CODE_MAKER_NONE },

@@ -98,6 +98,9 @@ static void each_form_of_code_says_where_the_return_address_is(void **state)
 		{ "ret", 0x400, "\xc3", 0, 0, -1 },
 		{ "a call in the function", 0x400, "\x5b\x90", CHUNKS + CODE + 0x30, 22, 21 },
 		{ "a return in it", 0x400, "\xc3", CHUNKS + CODE + 0x30, 22, 21 },
+		{ "a pop with a prefix", 0x400, "\x49\x5b\x90", CHUNKS + CODE + 0x30, 22, 21 },
+		{ "an end, and a register that was saved points into the code", 0x400,
+		  "\x41\x5f\x5b\xc3", CHUNKS + CODE + 0x30, 2, 1 },
 		{ "pop in the body", 0x400, "\x5b\x90", 0, 21, 20 },
 	};
 	struct scene *s = *state;
@@ -207,6 +210,13 @@ static void a_rule_holds_for_all_code_of_a_region(void **state)
 	check_walk(s, CHUNKS + 0x200, FPL_STOP_OUTERMOST, end);
 	assert_int_equal(s->walk.reg[ARCH_RBX], 0x1000);
 	assert_int_equal(s->walk.reg[ARCH_R12], 0x55);
+	/* a part of the code that was called takes its return address off the stack */
+	memcpy(chunks + 0x200, "\x49\x5b\x90", 3);
+	fill_stack(s, WHOLE);
+	s->words[0] = CHUNKS + 0x300;
+	s->walk.reg[ARCH_R12] = 0x55;
+	check_walk(s, CHUNKS + 0x200, FPL_STOP_OUTERMOST, end);
+	assert_int_equal(s->walk.reg[ARCH_RBX], 0x1000 + WHOLE - 1);
 	/* no return address is there */
 	fill_stack(s, WHOLE + 1);
 	end[1] = 0;
