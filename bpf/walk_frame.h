@@ -38,6 +38,8 @@ WALK_INLINE __u32 frame_left(struct leaf_code code)
 {
 	__u32 words = 1;
 
+	if ((code.at & 0xffffff) == 0x77f8c5) /* vzeroupper */
+		frame_skip(&code, 3);
 #pragma GCC unroll 6
 	for (__u32 i = 0; i < FPL_NR_SAVED; i++) {
 		__u32 size = frame_pop(&code);
@@ -83,15 +85,6 @@ WALK_INLINE int frame_leaf(struct env *env, struct fpl_walk *walk, __u64 start, 
 	else if (words)
 		frame_trim(walk, words);
 	return WALK_REGION_RULE;
-}
-
-/* Code in the frame of what it was entered from, in the mapping found last. */
-WALK_INLINE int walk_by_frame(struct env *env, struct fpl_walk *walk,
-			      const struct fpl_region *region)
-{
-	walk->rule = region->rule;
-	return walk->exact ? frame_leaf(env, walk, walk->last.start, walk->last.end)
-			   : WALK_REGION_RULE;
 }
 
 /*
@@ -167,31 +160,51 @@ WALK_INLINE __u64 sljit_chunk(struct env *env, struct fpl_walk *walk, __u64 pc)
 	return chunk;
 }
 
-/* The function of sljit at @pc, in the mapping found last. */
-WALK_INLINE int walk_by_sljit(struct env *env, struct fpl_walk *walk, __u64 pc)
+/* The block of sljit with @pc, in the mapping found last. Returns its size; 0: none is known. */
+WALK_INLINE __u32 sljit_block(struct env *env, struct fpl_walk *walk, __u64 pc)
 {
 	struct sljit_search search = { .walk = walk, .env = env, .pc = pc };
-	struct entry entry = { .bytes = (const __u8 *)walk->code,
-			       .nr = ENTRY_BYTES,
-			       .rule = &walk->rule };
-	__u64 start, end;
 
 	walk->blob_segment = sljit_chunk(env, walk, pc);
 	walk->blob_found = 0;
 	walk->blob[SLJIT_LAST] = 0;
 	env_loop(SLJIT_HOPS, sljit_hop, &search);
-	start = walk->blob_segment + SLJIT_HEAD_BYTES;
-	end = walk->blob_segment + walk->blob_found;
-	if (!walk->blob_found || pc < start ||
-	    env_read_code(env, walk->code, ENTRY_BYTES + 8, start))
-		return WALK_REGION_NOTHING;
-	if (walk->exact && pc - start < ENTRY_BYTES)
-		entry.nr = (__u32)(pc - start);
-	entry_begin(&walk->rule);
-	env_loop(ENTRY_INSNS, entry_step, &entry);
-	if (walk->exact && entry.at == pc - start)
-		return WALK_REGION_RULE;
-	if (!entry.is_whole)
-		return WALK_REGION_NOTHING;
+	return walk->blob_found;
+}
+
+/*
+ * Code at @pc, in the mapping found last, that runs in the frame of its entry: that of @region, at
+ * its beginning, or that of the function of sljit. An interrupted instruction may be in the entry.
+ */
+WALK_INLINE int walk_by_entry(struct env *env, struct fpl_walk *walk,
+			      const struct fpl_region *region, __u64 pc)
+{
+	struct entry entry = { .bytes = (const __u8 *)walk->code,
+			       .nr = ENTRY_BYTES,
+			       .rule = &walk->rule };
+	__u64 entered = region->start, start = walk->last.start, end = walk->last.end;
+	int is_function = region->kind == FPL_REGION_SLJIT;
+
+	walk->rule = region->rule;
+	if (is_function) {
+		end = sljit_block(env, walk, pc);
+		start = walk->blob_segment;
+		end += start;
+		entered = start + SLJIT_HEAD_BYTES;
+		if (start == end || pc < entered)
+			return WALK_REGION_NOTHING;
+	}
+	if (is_function || (walk->exact && pc - entered < ENTRY_BYTES)) {
+		if (env_read_code(env, walk->code, ENTRY_BYTES + 8, entered))
+			return WALK_REGION_NOTHING;
+		if (walk->exact && pc - entered < ENTRY_BYTES)
+			entry.nr = (__u32)(pc - entered);
+		entry_begin(&walk->rule);
+		env_loop(ENTRY_INSNS, entry_step, &entry);
+		if (walk->exact && entry.at == pc - entered)
+			return WALK_REGION_RULE;
+		if (!entry.is_whole)
+			return WALK_REGION_NOTHING;
+	}
 	return walk->exact ? frame_leaf(env, walk, start, end) : WALK_REGION_RULE;
 }

@@ -271,10 +271,8 @@ WALK_INLINE int walk_by_region(struct env *env, struct fpl_walk *walk, __u64 pc)
 	if (!region || !ref || region->id != ref >> 16 ||
 	    pc - region->start >= region->end - region->start || !(walk->known & WALK_BIT(ARCH_SP)))
 		return WALK_REGION_NOTHING;
-	if (region->kind == FPL_REGION_SLJIT)
-		return walk_by_sljit(env, walk, pc);
-	if (region->kind == FPL_REGION_FRAME)
-		return walk_by_frame(env, walk, region);
+	if (region->kind == FPL_REGION_SLJIT || region->kind == FPL_REGION_FRAME)
+		return walk_by_entry(env, walk, region, pc);
 	if (region->kind != FPL_REGION_NMETHOD)
 		return WALK_REGION_NOTHING;
 	if (!walk->exact && walk->pc == region->call_stub_ra)

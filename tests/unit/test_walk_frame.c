@@ -224,6 +224,29 @@ static void a_rule_holds_for_all_code_of_a_region(void **state)
 	check_walk(s, CHUNKS + 0x100, FPL_STOP_BAD_RA, end);
 }
 
+static void an_interrupted_trampoline_has_a_part_of_the_frame(void **state)
+{
+	static const struct {
+		uint32_t off; /* of the pc */
+		uint32_t ra;  /* the word of the return address */
+	} cases[] = { { 0, 0 }, { 1, 1 }, { 8, 5 }, { 11, 5 }, { 18, 21 }, { 30, 5 }, { 33, 5 } };
+	struct scene *s = *state;
+
+	s->world.region.kind = FPL_REGION_FRAME;
+	s->world.region.start = CHUNKS;
+	s->world.region.rule = all_saved;
+	memset(chunks, 0x90, 64);
+	memcpy(chunks, prologue, sizeof(prologue));
+	memcpy(chunks + sizeof(prologue), "\xff\xe6", 2);
+	memcpy(chunks + 30, "\xc5\xf8\x77\x5d\x41\x5d\x41\x5e\x41\x5f\x5b\xc3", 12);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		__u64 want[] = { MADE(cases[i].off) | EXACT, FRAME(0x4010), 0 };
+
+		fill_stack(s, cases[i].ra);
+		check_walk(s, CHUNKS + cases[i].off, FPL_STOP_OUTERMOST, want);
+	}
+}
+
 static void no_rule_that_does_not_hold_is_taken(void **state)
 {
 	struct fpl_region good = { .kind = FPL_REGION_FRAME, .end = 1, .rule = all_saved }, bad;
@@ -346,6 +369,7 @@ int main(void)
 		CHUNKS_TEST(what_the_function_calls_is_walked_through_its_frame),
 		CHUNKS_TEST(data_that_lies_leads_nowhere),
 		CHUNKS_TEST(a_rule_holds_for_all_code_of_a_region),
+		CHUNKS_TEST(an_interrupted_trampoline_has_a_part_of_the_frame),
 		cmocka_unit_test(no_rule_that_does_not_hold_is_taken),
 		cmocka_unit_test(an_entry_is_read_off_its_instructions),
 	};
