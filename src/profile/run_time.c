@@ -123,7 +123,10 @@ void run_time_ask(const struct run_times *times, struct process *process)
 		}
 	}
 	find_makers(times, process->mapset, &makers);
-	if (makers.has_code && !process->nr_regions && makers.has[CODE_MAKER_PCRE2])
+	/* what others make may have regions of a parent process, until this one is described */
+	if (makers.has_code && !process->nr_regions && makers.has[CODE_MAKER_PCRE2] &&
+	    !makers.has[CODE_MAKER_JVM] && !makers.has[CODE_MAKER_QEMU] &&
+	    !makers.has[CODE_MAKER_GUILE])
 		place_sljit_region(times, process);
 	if (!times->lookups || process->jvm != PROCESS_JVM_UNKNOWN)
 		return;
