@@ -25,6 +25,8 @@ enum fpl_region_kind {
 	FPL_REGION_NONE,
 	FPL_REGION_NMETHOD, /* a code heap of HotSpot */
 	FPL_REGION_SCRIPT,  /* code with frame pointers, whose frames are script frames, too */
+	FPL_REGION_SLJIT,   /* blocks of sljit's allocator of code: PCRE2 */
+	FPL_REGION_FRAME,   /* code that runs in the frame of what it was entered from */
 };
 
 /*
@@ -38,13 +40,23 @@ enum fpl_region_kind {
  * of its frame, the bytes of code until the frame is complete, and where the code begins.
  *
  * SCRIPT: script_rule, a rule with is_native, leads to the script frames. No more is needed.
+ *
+ * SLJIT: each mapping begins with a chunk of blocks. A block is a function, whose first
+ * instructions say what its frame is. No more is needed.
+ *
+ * FRAME: rule leads to the caller, whatever the pc.
  */
 struct fpl_region {
 	__u32 id;   /* 0: the slot is free */
 	__u32 kind; /* enum fpl_region_kind */
 	__u64 start, end;
-	__u64 segmap;	     /* address of the map's first byte */
-	__u64 segmap_bytes;  /* of memory that is reserved for it */
+	union {
+		struct {
+			__u64 segmap;	    /* address of the map's first byte */
+			__u64 segmap_bytes; /* of memory that is reserved for it */
+		};
+		struct fpl_rule rule;
+	};
 	__u64 call_stub_ra;  /* what the run time's C code called Java code from */
 	__u8 segment_log2;   /* FPL_SEGMENT_LOG2_MIN to _MAX */
 	__u8 block_bytes;    /* below 128, as the offsets */
@@ -67,6 +79,21 @@ static inline __attribute__((__always_inline__)) __u64 fpl_region_ref(__u32 id, 
 	return (__u64)id << 16 | slot;
 }
 
+/* Is @rule one of a FRAME: are the caller's registers in the frame below a CFA that is a constant
+ * away from a register? */
+static inline __attribute__((__always_inline__)) int
+fpl_region_rule_holds(const struct fpl_rule *rule)
+{
+	int holds = rule->cfa == FPL_CFA_REG && !rule->flags && rule->regs < FPL_NR_REGS &&
+		    !rule->from_reg && rule->cfa_off >= 8 && !(rule->cfa_off & 7) &&
+		    rule->cfa_off <= 8 * (__s32)FPL_METHOD_FRAME_MAX;
+
+	for (__u32 i = 0; i < FPL_NR_SAVED; i++)
+		holds &= rule->saved[i] == FPL_SAVED_SAME || rule->saved[i] == FPL_SAVED_UNDEF ||
+			 (rule->saved[i] <= -2 && -8 * rule->saved[i] <= rule->cfa_off);
+	return holds;
+}
+
 /* Can walks use a region that says this of itself? Its numbers come from the target. */
 static inline __attribute__((__always_inline__)) int
 fpl_region_holds(const struct fpl_region *region)
@@ -76,6 +103,10 @@ fpl_region_holds(const struct fpl_region *region)
 	if (region->kind == FPL_REGION_SCRIPT)
 		return region->start < region->end && region->script_rule &&
 		       region->script_rule < FPL_SCRIPT_RULES_MAX;
+	if (region->kind == FPL_REGION_SLJIT)
+		return region->start < region->end;
+	if (region->kind == FPL_REGION_FRAME)
+		return region->start < region->end && fpl_region_rule_holds(&region->rule);
 	return region->kind == FPL_REGION_NMETHOD && region->start < region->end &&
 	       region->end - region->start <= 1ull << 32 &&
 	       region->segment_log2 >= FPL_SEGMENT_LOG2_MIN &&

@@ -10,14 +10,8 @@
 #include "bpf/arch_x86_64.h"
 #include "bpf/shared_region.h"
 #include "bpf/walk_fp.h"
+#include "bpf/walk_frame.h"
 #include "bpf/walk_read.h"
-
-/* Results of walk_region(). */
-enum walk_region {
-	WALK_REGION_NOTHING, /* no method knows this code */
-	WALK_REGION_RULE,    /* walk->rule leads to the caller */
-	WALK_REGION_STEP,    /* the step to the caller was taken */
-};
 
 /* The first eight bytes of the names of blobs, as a number. */
 #define REGION_NMETHOD	   0x00646f6874656d6eull /* "nmethod" */
@@ -119,13 +113,6 @@ WALK_INLINE int region_call_stub(struct fpl_walk *walk)
 	return WALK_REGION_RULE;
 }
 
-/* Drop the first @bytes (1 to 7) of the code at and behind the pc. */
-WALK_INLINE void region_skip(struct leaf_code *code, __u32 bytes)
-{
-	code->at = code->at >> 8 * bytes | code->then << (64 - 8 * bytes);
-	code->then >>= 8 * bytes;
-}
-
 enum { REGION_IS_WHOLE = -1 };
 
 /* How many words, 0 or 1, lie below the return address if only the end of an epilogue is left:
@@ -135,19 +122,19 @@ WALK_INLINE int region_epilogue(struct leaf_code code)
 	int pops = (code.at & 0xff) == 0x5d;
 
 	if (pops)
-		region_skip(&code, 1);
+		frame_skip(&code, 1);
 	if ((code.at & 0xffffff) == 0xa73b49) /* cmp rsp, [r15 + d32] */
-		region_skip(&code, 7);
+		frame_skip(&code, 7);
 	else if ((code.at & 0xffffff) == 0x673b49) /* cmp rsp, [r15 + d8] */
-		region_skip(&code, 4);
+		frame_skip(&code, 4);
 	else if ((code.at & 0xffffff) == 0x978b4d) /* mov r10, [r15 + d32] */
-		region_skip(&code, 7);
+		frame_skip(&code, 7);
 	if ((code.at & 0xffff) == 0x870f) /* ja */
-		region_skip(&code, 6);
+		frame_skip(&code, 6);
 	else if ((code.at & 0xffffff) == 0x028541) /* test [r10], eax */
-		region_skip(&code, 3);
+		frame_skip(&code, 3);
 	else if ((code.at & 0xffff) == 0x0585) /* test [rip + d32], eax */
-		region_skip(&code, 6);
+		frame_skip(&code, 6);
 	return (code.at & 0xff) == 0xc3 ? pops : REGION_IS_WHOLE;
 }
 
@@ -308,8 +295,12 @@ WALK_INLINE int walk_by_region(struct env *env, struct fpl_walk *walk, __u64 pc)
 	const struct fpl_region *region = env_region(env, (__u32)ref & (FPL_REGIONS_MAX - 1));
 	__s64 words;
 
-	if (!region || !ref || region->id != ref >> 16 || region->kind != FPL_REGION_NMETHOD ||
+	if (!region || !ref || region->id != ref >> 16 ||
 	    pc - region->start >= region->end - region->start || !(walk->known & WALK_BIT(ARCH_SP)))
+		return WALK_REGION_NOTHING;
+	if (region->kind == FPL_REGION_SLJIT || region->kind == FPL_REGION_FRAME)
+		return walk_by_entry(env, walk, region, pc);
+	if (region->kind != FPL_REGION_NMETHOD)
 		return WALK_REGION_NOTHING;
 	if (!walk->exact && walk->pc == region->call_stub_ra)
 		return region_call_stub(walk);

@@ -43,7 +43,7 @@ allow src/source  'source/|base/|bpf/shared\.h'
 allow src/recording 'recording/|base/|bpf/shared\.h'
 allow src/store   'store/|recording/|base/|bpf/shared\.h'
 allow src/script  'script/|unwind/|base/|bpf/shared(_script)?\.h'
-allow src/jit     'jit/|symbolize/code_table\.h|base/|bpf/shared(_region)?\.h'
+allow src/jit     'jit/|symbolize/code_table\.h|base/|bpf/(entry_x86_64|shared(_region)?)\.h'
 allow src/parse   'parse/|jit/|script/|unwind/|symbolize/|obj/|base/|bpf/shared\.h'
 allow src/profile "profile/|preload/preload\.h|jit/|script/|source/|parse/|proc/|unwind/|$answers|obj/|base/|bpf/"
 allow src/verify  'verify/|unwind/|obj/|base/|bpf/'

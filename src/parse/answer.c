@@ -258,6 +258,15 @@ int answer_jvm(struct answer_reader *reader, struct hotspot *ret, struct fpl_err
 	return code;
 }
 
+int answer_trampoline(struct answer_reader *reader, struct fpl_region *ret, struct fpl_err *err)
+{
+	int code = reader->read(reader->ctx, ret, sizeof(*ret));
+
+	if (!code && (ret->kind != FPL_REGION_FRAME || !fpl_region_holds(ret)))
+		code = answer_refuse(reader, err, "what no trampoline leads to");
+	return code;
+}
+
 int answer_examination(struct answer_reader *reader, struct examination *ret, struct fpl_err *err)
 {
 	int code = reader->read(reader->ctx, ret, sizeof(*ret));

@@ -71,6 +71,10 @@ FPL_MUST_CHECK int answer_code(struct answer_reader *reader, struct code_table *
 FPL_MUST_CHECK int answer_jvm(struct answer_reader *reader, struct hotspot *ret,
 			      struct fpl_err *err);
 
+/* Checked: a region that holds, of the kind FPL_REGION_FRAME. */
+FPL_MUST_CHECK int answer_trampoline(struct answer_reader *reader, struct fpl_region *ret,
+				     struct fpl_err *err);
+
 /* Checked (examination_check()). */
 FPL_MUST_CHECK int answer_examination(struct answer_reader *reader, struct examination *ret,
 				      struct fpl_err *err);

@@ -452,6 +452,19 @@ int client_jvm_code(struct parse_client *client, const struct client_file *file,
 	return ask_code(client, &question, ret, ret_result, err);
 }
 
+int client_trampoline(struct parse_client *client, const struct client_file *file,
+		      const uint64_t *bounds, size_t nr, struct fpl_region *ret,
+		      struct fpl_err *err)
+{
+	const struct question question = { .file = file,
+					   .op = PARSE_TRAMPOLINE,
+					   .vaddrs = bounds,
+					   .nr_vaddrs = 2 * nr,
+					   .ret = ret };
+
+	return client_ask(client, &question, err);
+}
+
 int client_examine(struct parse_client *client, const struct client_file *file,
 		   struct examination *ret, struct fpl_err *err)
 {

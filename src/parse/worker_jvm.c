@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "jit/hotspot.h"
+#include "jit/trampoline.h"
 #include "parse/job.h"
 
 static int read_memory(void *ctx, uint64_t addr, void *dst, size_t size)
@@ -45,6 +46,25 @@ int job_jvm(struct job *job)
 	int rc = job_answer(job, code, &err);
 
 	return rc || code ? rc : job_send(job, &hotspot, sizeof(hotspot));
+}
+
+int job_trampoline(struct job *job)
+{
+	CLEANUP(destroy) struct jit_memory *memory = NULL;
+	struct fpl_region region;
+	struct fpl_err err = { 0 };
+	size_t nr = job->request.nr_vaddrs / 2;
+	int code = jit_memory_create(read_memory, job, &memory);
+	int rc;
+
+	if (!code)
+		code = trampoline_find(memory, job->vaddrs, nr, &region);
+	if (code)
+		fpl_fail(&err, code, "%s: %s", job->name,
+			 code == -ENOENT ? "no trampoline to code made at run time"
+					 : strerror(-code));
+	rc = job_answer(job, code, &err);
+	return rc || code ? rc : job_send(job, &region, sizeof(region));
 }
 
 static int compare_asked(const void *left, const void *right)

@@ -26,9 +26,9 @@ struct process_region {
 };
 #define PROCESS_REGIONS_MAX 4u
 
-/* Is there a JVM in the process? */
+/* Was the run time of the process asked how its code is walked: a JVM, or a trampoline? */
 enum process_jvm {
-	PROCESS_JVM_UNKNOWN, /* no, or it has not begun yet */
+	PROCESS_JVM_UNKNOWN, /* it has none, or one that has not begun yet */
 	PROCESS_JVM_ASKED,
 	PROCESS_JVM_KNOWN,
 	PROCESS_JVM_REFUSED,
@@ -69,7 +69,7 @@ struct process {
 	struct process_region regions[PROCESS_REGIONS_MAX];
 	uint32_t nr_regions;
 	enum process_jvm jvm;
-	uint64_t jvm_base;     /* with KNOWN: where its libjvm is */
+	uint64_t jvm_base;     /* with KNOWN: where its libjvm is; 0: it is no JVM */
 	uint64_t next_jvm_ns;  /* CLOCK_MONOTONIC: not asked again before */
 	uint64_t jvm_pause_ns; /* doubles with each question */
 

@@ -20,7 +20,6 @@
 #include "parse/client.h"
 #include "proc/mapped_file.h"
 #include "proc/vdso.h"
-#include "profile/jvm.h"
 #include "profile/known_files.h"
 #include "profile/object.h"
 #include "profile/share.h"
@@ -282,7 +281,7 @@ static int add_object(struct finder *finder, struct found *found, const char *pa
 	object->link = found->link;
 	object->max_vaddr = max_vaddr_of(elf);
 	object->is_remote = opener_holds_place(elf->fd);
-	object->is_jvm = jvm_is_library(path);
+	object->maker = code_maker_of(path);
 	object->path = strdup(path);
 
 	int code = object->path ? 0 : fpl_fail(err, -ENOMEM, "%s: out of memory", path);

@@ -9,19 +9,6 @@
 #include "base/cleanup.h"
 #include "parse/client.h"
 #include "proc/proc_files.h"
-#include "profile/catalog.h"
-#include "profile/object.h"
-
-uint64_t jvm_base(const struct catalog *catalog, const struct mapset *set)
-{
-	for (uint32_t i = 0; i < set->nr; i++) {
-		const struct object *object = catalog_at(catalog, set->mappings[i].object);
-
-		if (object && object->is_jvm)
-			return set->mappings[i].bias;
-	}
-	return 0;
-}
 
 int jvm_open_memory(uint32_t pid)
 {
@@ -38,19 +25,39 @@ static int memory_file(uint32_t pid, int fd, char path[32], struct client_file *
 	return code ? fpl_fail(err, code, "%s: %s", path, strerror(-code)) : 0;
 }
 
+/* *fd: the caller closes it. */
+static int open_memory_file(uint32_t pid, int *fd, char path[32], struct client_file *ret,
+			    struct fpl_err *err)
+{
+	*fd = jvm_open_memory(pid);
+	if (*fd < 0)
+		return fpl_fail(err, *fd, "pid %u: memory: %s", pid, strerror(-*fd));
+	return memory_file(pid, *fd, path, ret, err);
+}
+
 int jvm_describe(struct parse_client *client, uint32_t pid, uint64_t base, struct hotspot *ret,
 		 struct fpl_err *err)
 {
-	AUTO_FD int fd = jvm_open_memory(pid);
+	AUTO_FD int fd = -1;
 	struct client_file file;
 	char path[32];
-	int code;
+	int code = open_memory_file(pid, &fd, path, &file, err);
 
-	if (fd < 0)
-		return fpl_fail(err, fd, "pid %u: memory: %s", pid, strerror(-fd));
-	code = memory_file(pid, fd, path, &file, err);
 	if (!code)
 		code = client_jvm(client, &file, base, ret, err);
+	return code == -EOWNERDEAD ? -EFAULT : code;
+}
+
+int jvm_trampoline(struct parse_client *client, uint32_t pid, const uint64_t *bounds, size_t nr,
+		   struct fpl_region *ret, struct fpl_err *err)
+{
+	AUTO_FD int fd = -1;
+	struct client_file file;
+	char path[32];
+	int code = open_memory_file(pid, &fd, path, &file, err);
+
+	if (!code)
+		code = client_trampoline(client, &file, bounds, nr, ret, err);
 	return code == -EOWNERDEAD ? -EFAULT : code;
 }
 

@@ -70,6 +70,9 @@ void lookup_free(struct lookup *lookup)
 	case LOOKUP_JVM:
 		free(lookup->jvm.found);
 		break;
+	case LOOKUP_TRAMPOLINE:
+		free(lookup->trampoline.bounds);
+		break;
 	case LOOKUP_CODES:
 		code_orders_destroy(lookup->codes.orders);
 		break;
@@ -105,6 +108,12 @@ static void look_up(struct lookups *lookups, struct lookup *lookup)
 		lookup->jvm.code =
 			jvm_describe(finder_client(lookups->finder), lookup->jvm.pid,
 				     lookup->jvm.base, lookup->jvm.found, &lookup->jvm.err);
+		break;
+	case LOOKUP_TRAMPOLINE:
+		lookup->trampoline.code =
+			jvm_trampoline(finder_client(lookups->finder), lookup->trampoline.pid,
+				       lookup->trampoline.bounds, lookup->trampoline.nr,
+				       &lookup->trampoline.found, &lookup->trampoline.err);
 		break;
 	case LOOKUP_CODES:
 		lookup->codes.orders =
@@ -372,6 +381,25 @@ int lookups_jvm(struct lookups *lookups, uint32_t pid, uint64_t gen, uint64_t ba
 	lookup->jvm.pid = pid;
 	lookup->jvm.gen = gen;
 	lookup->jvm.base = base;
+	ask(lookups, lookup, owner);
+	return 0;
+}
+
+int lookups_trampoline(struct lookups *lookups, uint32_t pid, uint64_t gen, const uint64_t *bounds,
+		       size_t nr, uint64_t owner)
+{
+	struct lookup *lookup = make(LOOKUP_TRAMPOLINE);
+
+	if (lookup)
+		lookup->trampoline.bounds = calloc(2 * nr, sizeof(*bounds));
+	if (!lookup || !lookup->trampoline.bounds) {
+		free(lookup);
+		return -ENOMEM;
+	}
+	memcpy(lookup->trampoline.bounds, bounds, 2 * nr * sizeof(*bounds));
+	lookup->trampoline.nr = nr;
+	lookup->trampoline.pid = pid;
+	lookup->trampoline.gen = gen;
 	ask(lookups, lookup, owner);
 	return 0;
 }

@@ -30,12 +30,13 @@
 #define LOOKUPS_MAX 4096u
 
 enum lookup_kind {
-	LOOKUP_FILE,	/* the object behind a new mapping */
-	LOOKUP_PROCESS, /* what a process has mapped */
-	LOOKUP_FORGET,	/* objects that the finder is to forget */
-	LOOKUP_CODE,	/* what a process says of its code: has no answer */
-	LOOKUP_JVM,	/* the JVM in a process */
-	LOOKUP_CODES,	/* the files that say so, for a window */
+	LOOKUP_FILE,	   /* the object behind a new mapping */
+	LOOKUP_PROCESS,	   /* what a process has mapped */
+	LOOKUP_FORGET,	   /* objects that the finder is to forget */
+	LOOKUP_CODE,	   /* what a process says of its code: has no answer */
+	LOOKUP_JVM,	   /* the JVM in a process */
+	LOOKUP_TRAMPOLINE, /* that of the code which a process makes */
+	LOOKUP_CODES,	   /* the files that say so, for a window */
 };
 
 struct lookup {
@@ -64,6 +65,15 @@ struct lookup {
 			struct fpl_err err;    /* answer */
 			struct hotspot *found; /* answer, owned */
 		} jvm;
+		struct {
+			uint32_t pid;
+			uint64_t gen;
+			size_t nr;		 /* of mappings */
+			uint64_t *bounds;	 /* owned [2 * nr] */
+			int code;		 /* answer: of jvm_trampoline() */
+			struct fpl_err err;	 /* answer */
+			struct fpl_region found; /* answer */
+		} trampoline;
 		struct {
 			struct object **objects; /* owned [nr]; each borrowed */
 			size_t nr;
@@ -105,6 +115,10 @@ FPL_MUST_CHECK int lookups_process(struct lookups *lookups, uint32_t pid, uint32
  * answer. Errors: -ENOMEM. */
 FPL_MUST_CHECK int lookups_jvm(struct lookups *lookups, uint32_t pid, uint64_t gen, uint64_t base,
 			       uint64_t owner);
+/* Find the trampoline in the mappings @bounds [2 * @nr] of process @pid; @gen: as above. Errors:
+ * -ENOMEM. */
+FPL_MUST_CHECK int lookups_trampoline(struct lookups *lookups, uint32_t pid, uint64_t gen,
+				      const uint64_t *bounds, size_t nr, uint64_t owner);
 /* Have the finder forget @objects [@nr]. Errors: -ENOMEM. */
 FPL_MUST_CHECK int lookups_forget(struct lookups *lookups, struct object *const *objects,
 				  size_t nr);

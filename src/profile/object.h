@@ -10,6 +10,7 @@
 #include "obj/debug_file.h"
 #include "obj/elf_file.h"
 #include "obj/identity.h"
+#include "profile/code_maker.h"
 #include "profile/profile.h"
 #include "profile/table_state.h"
 
@@ -35,9 +36,9 @@ struct object {
 	bool names_asked;
 	int names_code; /* what the question returned: with 0 names_digest is valid */
 
-	bool is_forgotten; /* the finder will not find it any more */
-	bool is_remote;	   /* of its file only a place is held (obj/opener.h) */
-	bool is_jvm;	   /* it is libjvm (jvm.h) */
+	bool is_forgotten;     /* the finder will not find it any more */
+	bool is_remote;	       /* of its file only a place is held (obj/opener.h) */
+	enum code_maker maker; /* it makes code at run time */
 
 	struct table_state table;
 

@@ -38,11 +38,21 @@ int regions_add(struct regions *regions, const struct fpl_region *region, uint64
 	return 0;
 }
 
+int regions_sljit(struct regions *regions, uint64_t *ret)
+{
+	const struct fpl_region all = { .kind = FPL_REGION_SLJIT, .end = REGIONS_MEMORY_END };
+	int code = regions->sljit_ref ? 0 : regions_add(regions, &all, &regions->sljit_ref);
+
+	if (!code)
+		*ret = regions->sljit_ref;
+	return code;
+}
+
 void regions_remove(struct regions *regions, uint64_t ref)
 {
 	uint32_t slot = (uint32_t)ref & (FPL_REGIONS_MAX - 1);
 
-	if (!slot || regions->entries[slot].id != ref >> 16)
+	if (ref == regions->sljit_ref || !slot || regions->entries[slot].id != ref >> 16)
 		return;
 	__atomic_store_n(&regions->entries[slot].id, 0, __ATOMIC_RELEASE);
 }

@@ -13,11 +13,15 @@
 #include "base/err.h"
 #include "bpf/shared_region.h"
 
+/* The end of all memory of user space. */
+#define REGIONS_MEMORY_END (1ull << 47)
+
 struct regions {
 	struct fpl_region *entries; /* borrowed [FPL_REGIONS_MAX]: the map, mapped */
 	uint32_t last;		    /* the slot that was taken last; 0 is never used */
 	uint32_t id;		    /* the id that was given last */
 	uint64_t nr_refused;	    /* for want of a slot */
+	uint64_t sljit_ref;	    /* of the one for all processes; 0: none yet */
 	bool has_pcs;		    /* the caller's to set: all frames are to be told by a pc */
 };
 
@@ -28,5 +32,9 @@ void regions_init(struct regions *regions, struct fpl_region *entries);
 FPL_MUST_CHECK int regions_add(struct regions *regions, const struct fpl_region *region,
 			       uint64_t *ret);
 
-/* The region with reference @ref is gone. */
+/* The reference of the one region for all code that sljit makes, whose blocks say all of it: that
+ * of all processes, which stays until the end. Errors: -ENOSPC no slot is free. */
+FPL_MUST_CHECK int regions_sljit(struct regions *regions, uint64_t *ret);
+
+/* The region with reference @ref is gone, unless it is one for all processes. */
 void regions_remove(struct regions *regions, uint64_t ref);

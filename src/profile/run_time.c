@@ -5,7 +5,10 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "profile/jvm.h"
+#include "jit/trampoline.h"
+#include "profile/catalog.h"
+#include "profile/code_maker.h"
+#include "profile/object.h"
 #include "profile/scripts.h"
 
 _Static_assert(PROCESS_REGIONS_MAX >= HOTSPOT_HEAPS_MAX, "a process has room for all code heaps");
@@ -14,9 +17,6 @@ _Static_assert(PROCESS_REGIONS_MAX >= HOTSPOT_HEAPS_MAX, "a process has room for
  * third of its age late at most. */
 #define PAUSE_MIN_NS (4 * NS_PER_MS)
 #define PAUSE_MAX_NS NS_PER_S
-
-/* All memory of user space. */
-#define MEMORY_END (1ull << 47)
 
 /* The rule by which all code that @process makes has script frames; 0: none. */
 static uint32_t script_rule(const struct run_times *times, const struct process *process)
@@ -37,7 +37,7 @@ static void place_script_region(const struct run_times *times, struct process *p
 				uint32_t rule)
 {
 	const struct fpl_region region = { .kind = FPL_REGION_SCRIPT,
-					   .end = MEMORY_END,
+					   .end = REGIONS_MEMORY_END,
 					   .script_rule = rule };
 	uint64_t ref;
 
@@ -47,51 +47,128 @@ static void place_script_region(const struct run_times *times, struct process *p
 		return;
 	}
 	process->regions[process->nr_regions++] =
-		(struct process_region){ .end = MEMORY_END, .ref = ref };
+		(struct process_region){ .end = REGIONS_MEMORY_END, .ref = ref };
 	process_place_regions(process);
+}
+
+/* A process has these. */
+struct makers {
+	bool has[CODE_MAKER_COUNT];
+	uint64_t bases[CODE_MAKER_COUNT]; /* where each is loaded */
+	bool has_code;			  /* there is executable memory without an object */
+};
+
+static void find_makers(const struct run_times *times, const struct mapset *set, struct makers *ret)
+{
+	*ret = (struct makers){ .has_code = false };
+	for (uint32_t i = 0; i < set->nr; i++) {
+		const struct fpl_mapping *map = &set->mappings[i];
+		const struct object *object = catalog_at(times->catalog, map->object);
+
+		ret->has_code |= map->flags & FPL_MAPPING_ANON;
+		if (object && !ret->has[object->maker]) {
+			ret->has[object->maker] = true;
+			ret->bases[object->maker] = map->bias;
+		}
+	}
+}
+
+/* Has @process regions that are no other process's? */
+static bool has_own_regions(const struct run_times *times, const struct process *process)
+{
+	return process->nr_regions && process->regions[0].ref != times->regions->sljit_ref;
+}
+
+static void place_sljit_region(const struct run_times *times, struct process *process)
+{
+	uint64_t ref;
+
+	if (regions_sljit(times->regions, &ref))
+		return; /* said by those who want more than one */
+	process->regions[process->nr_regions++] =
+		(struct process_region){ .end = REGIONS_MEMORY_END, .ref = ref };
+	process_place_regions(process);
+}
+
+/* Ask where the trampoline to the code of @process is. */
+static void ask_trampoline(const struct run_times *times, struct process *process)
+{
+	const struct mapset *set = process->mapset;
+	uint64_t bounds[2 * TRAMPOLINE_RANGES_MAX];
+	size_t nr = 0;
+
+	for (uint32_t i = 0; i < set->nr && nr < TRAMPOLINE_RANGES_MAX; i++) {
+		if (!(set->mappings[i].flags & FPL_MAPPING_ANON))
+			continue;
+		bounds[2 * nr] = set->mappings[i].start;
+		bounds[2 * nr++ + 1] = set->mappings[i].end;
+	}
+	if (nr && !lookups_trampoline(times->lookups, process->pid, process->gen, bounds, nr,
+				      process_owner(process)))
+		process->jvm = PROCESS_JVM_ASKED;
 }
 
 void run_time_ask(const struct run_times *times, struct process *process)
 {
-	uint64_t now = 0, base;
+	struct makers makers;
+	uint64_t now = 0;
 	uint32_t rule;
 
-	if (times->regions && !process->nr_regions) {
+	if (!times->regions)
+		return;
+	if (!has_own_regions(times, process)) {
 		rule = script_rule(times, process);
-		if (rule)
+		if (rule) {
+			run_time_forget(times, process);
 			place_script_region(times, process, rule);
+		}
 	}
-	if (!times->regions || !times->lookups || process->jvm != PROCESS_JVM_UNKNOWN)
+	find_makers(times, process->mapset, &makers);
+	/* what others make may have regions of a parent process, until this one is described */
+	if (makers.has_code && !process->nr_regions && makers.has[CODE_MAKER_PCRE2] &&
+	    !makers.has[CODE_MAKER_JVM] && !makers.has[CODE_MAKER_QEMU] &&
+	    !makers.has[CODE_MAKER_GUILE])
+		place_sljit_region(times, process);
+	if (!times->lookups || process->jvm != PROCESS_JVM_UNKNOWN)
 		return;
 	if (process->next_jvm_ns) {
 		now = clock_monotonic_ns();
 		if (now < process->next_jvm_ns)
 			return;
 	}
-	base = jvm_base(times->catalog, process->mapset);
-	if (!base)
+	if (!makers.has[CODE_MAKER_JVM]) {
+		if (makers.has[CODE_MAKER_QEMU] || makers.has[CODE_MAKER_GUILE])
+			ask_trampoline(times, process);
 		return;
-	if (!lookups_jvm(times->lookups, process->pid, process->gen, base, process_owner(process)))
+	}
+	if (!lookups_jvm(times->lookups, process->pid, process->gen, makers.bases[CODE_MAKER_JVM],
+			 process_owner(process)))
 		process->jvm = PROCESS_JVM_ASKED;
+}
+
+/* Take @region in as one of @process. Returns whether there is room. */
+static bool take_region(const struct run_times *times, struct process *process,
+			const struct fpl_region *region)
+{
+	uint64_t ref;
+
+	if (regions_add(times->regions, region, &ref)) {
+		fpl_log(FPL_LOG_WARN,
+			"pid %u: no room for its code made at run time: its stacks end there",
+			process->pid);
+		return false;
+	}
+	process->regions[process->nr_regions++] =
+		(struct process_region){ .start = region->start, .end = region->end, .ref = ref };
+	return true;
 }
 
 static void take_heaps(const struct run_times *times, struct process *process,
 		       const struct hotspot *hotspot)
 {
 	for (uint32_t i = 0; i < hotspot->nr_heaps; i++) {
-		const struct fpl_region *heap = &hotspot->heaps[i];
-		uint64_t ref;
-
-		if (regions_add(times->regions, heap, &ref)) {
-			fpl_log(FPL_LOG_WARN,
-				"pid %u: no room for its code made at run time: its stacks end "
-				"there",
-				process->pid);
+		if (!take_region(times, process, &hotspot->heaps[i]))
 			return;
-		}
-		process->regions[process->nr_regions++] = (struct process_region){
-			.start = heap->start, .end = heap->end, .ref = ref
-		};
 	}
 	fpl_log(FPL_LOG_DEBUG, "pid %u: HotSpot %s: %u code heaps", process->pid, hotspot->version,
 		hotspot->nr_heaps);
@@ -106,30 +183,59 @@ static void try_again_later(struct process *process)
 	process->next_jvm_ns = clock_monotonic_ns() + process->jvm_pause_ns;
 }
 
+/* Take note of the answer @code. Returns whether the run time is described: else @what is walked by
+ * frame pointers, for now if it may be asked again. */
+static bool is_described(struct process *process, int code, const struct fpl_err *err,
+			 const char *what)
+{
+	if (code == -EAGAIN || code == -EFAULT || code == -ENOENT) {
+		/* what is being loaded reads like nothing at first */
+		fpl_log(FPL_LOG_DEBUG, "%s", err->msg);
+		try_again_later(process);
+		return false;
+	}
+	if (code)
+		fpl_log(FPL_LOG_WARN, "%s: %s are walked by frame pointers", err->msg, what);
+	process->jvm = code ? PROCESS_JVM_REFUSED : PROCESS_JVM_KNOWN;
+	return !code;
+}
+
 void run_time_take(const struct run_times *times, struct process *process,
 		   const struct lookup *lookup)
 {
 	if (!process || process->jvm != PROCESS_JVM_ASKED ||
 	    (lookup->jvm.gen && process->gen != lookup->jvm.gen))
 		return;
-	if (lookup->jvm.code == -EAGAIN || lookup->jvm.code == -EFAULT ||
-	    lookup->jvm.code == -ENOENT) {
-		/* what is being loaded reads like nothing at first */
-		fpl_log(FPL_LOG_DEBUG, "%s", lookup->jvm.err.msg);
-		try_again_later(process);
+	if (!is_described(process, lookup->jvm.code, &lookup->jvm.err, "Java stacks"))
 		return;
-	}
-	if (lookup->jvm.code) {
-		fpl_log(FPL_LOG_WARN, "%s: Java stacks are walked by frame pointers",
-			lookup->jvm.err.msg);
-		process->jvm = PROCESS_JVM_REFUSED;
-		return;
-	}
-	process->jvm = PROCESS_JVM_KNOWN;
 	process->jvm_base = lookup->jvm.base;
 	run_time_forget(times, process); /* of V8, if there are both: regions have one method */
 	take_heaps(times, process, lookup->jvm.found);
 	process_place_regions(process);
+}
+
+void run_time_take_trampoline(const struct run_times *times, struct process *process,
+			      const struct lookup *lookup)
+{
+	struct fpl_region region = lookup->trampoline.found;
+	struct makers makers;
+
+	if (!process || process->jvm != PROCESS_JVM_ASKED ||
+	    (lookup->trampoline.gen && process->gen != lookup->trampoline.gen) ||
+	    !is_described(process, lookup->trampoline.code, &lookup->trampoline.err,
+			  "stacks of code made at run time"))
+		return;
+	find_makers(times, process->mapset, &makers);
+	/* all its memory with code was entered through the one trampoline, and more will be */
+	if (makers.has[CODE_MAKER_GUILE]) {
+		region.start = 0;
+		region.end = REGIONS_MEMORY_END;
+	}
+	run_time_forget(times, process);
+	fpl_log(FPL_LOG_DEBUG, "pid %u: code in frames of %d bytes", process->pid,
+		region.rule.cfa_off);
+	if (take_region(times, process, &region))
+		process_place_regions(process);
 }
 
 void run_time_forget(const struct run_times *times, struct process *process)

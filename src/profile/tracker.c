@@ -248,6 +248,15 @@ static void take_jvm(struct tracker *tracker, const struct lookup *lookup)
 		processes_note(&tracker->processes, process);
 }
 
+static void take_trampoline(struct tracker *tracker, const struct lookup *lookup)
+{
+	struct process *process = processes_find(&tracker->processes, lookup->trampoline.pid);
+
+	run_time_take_trampoline(&tracker->run_times, process, lookup);
+	if (process)
+		processes_note(&tracker->processes, process);
+}
+
 static void take_codes(struct tracker *tracker, struct lookup *lookup)
 {
 	code_orders_destroy(tracker->codes);
@@ -279,6 +288,8 @@ void tracker_take_answers(struct tracker *tracker)
 			take_process(tracker, lookup);
 		else if (lookup->kind == LOOKUP_JVM)
 			take_jvm(tracker, lookup);
+		else if (lookup->kind == LOOKUP_TRAMPOLINE)
+			take_trampoline(tracker, lookup);
 		else if (lookup->kind == LOOKUP_CODES)
 			take_codes(tracker, lookup);
 		else if (lookup->kind == LOOKUP_FORGET)

@@ -345,6 +345,16 @@ static int ask_jvm(struct parse_client *client, const struct client_file *file, 
 	return code;
 }
 
+static int ask_trampoline(struct parse_client *client, const struct client_file *file,
+			  const uint64_t *bounds, size_t nr, struct fpl_err *err)
+{
+	struct fpl_region region;
+	int code = client_trampoline(client, file, bounds, nr, &region, err);
+
+	REQUIRE(code || (region.kind == FPL_REGION_FRAME && fpl_region_holds(&region)));
+	return code;
+}
+
 static int ask_script(struct parse_client *client, const struct client_file *file,
 		      struct fpl_err *err)
 {
@@ -422,6 +432,8 @@ static int ask(struct parse_client *client, unsigned op, struct client_file *fil
 		return ask_code(client, file, op, err);
 	case PARSE_JVM:
 		return ask_jvm(client, file, err);
+	case PARSE_TRAMPOLINE:
+		return ask_trampoline(client, file, vaddrs, nr / 2, err);
 	case PARSE_EXAMINE:
 		return ask_examination(client, file, err);
 	case PARSE_SCRIPT:

@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "naming/names.h"
 #include "jit/hotspot.h"
-#include "profile/jvm.h"
+#include "profile/code_maker.h"
 #include "profile/jvm_code.h"
 #include "profile/regions.h"
 
@@ -180,24 +180,29 @@ static void a_step_by_frame_pointers_is_told_wherever_it_leads(void **state)
 	assert_int_equal(frame_addr(by_fp | FPL_FRAME_RAW | 0x474656469726F57), 0x474656469726F57);
 }
 
-static void libjvm_is_known_by_its_name(void **state)
+static void what_makes_code_is_known_by_its_name(void **state)
 {
 	static const struct {
 		const char *path;
-		bool is_jvm;
+		enum code_maker maker;
 	} cases[] = {
-		{ "/usr/lib/jvm/java-17-openjdk-amd64/lib/server/libjvm.so", true },
-		{ "/libjvm.so", true },
-		{ "/opt/notlibjvm.so", false },
-		{ "/opt/libjvm.so.debug", false },
-		{ "/opt/libjvm.so/libx.so", false },
-		{ "[vdso]", false },
-		{ "", false },
+		{ "/usr/lib/jvm/java-17-openjdk-amd64/lib/server/libjvm.so", CODE_MAKER_JVM },
+		{ "/libjvm.so", CODE_MAKER_JVM },
+		{ "/usr/lib/x86_64-linux-gnu/libpcre2-8.so.0.11.2", CODE_MAKER_PCRE2 },
+		{ "/usr/sbin/php-fpm8.2", CODE_MAKER_PCRE2 },
+		{ "/usr/bin/qemu-aarch64-static", CODE_MAKER_QEMU },
+		{ "/usr/lib/x86_64-linux-gnu/libguile-3.0.so.1.5.0", CODE_MAKER_GUILE },
+		{ "/usr/bin/grep", CODE_MAKER_NONE },
+		{ "/opt/notlibjvm.so", CODE_MAKER_NONE },
+		{ "/opt/libjvm.so.debug", CODE_MAKER_NONE },
+		{ "/opt/libjvm.so/libx.so", CODE_MAKER_NONE },
+		{ "[vdso]", CODE_MAKER_NONE },
+		{ "", CODE_MAKER_NONE },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		assert_int_equal(jvm_is_library(cases[i].path), cases[i].is_jvm);
+		assert_int_equal(code_maker_of(cases[i].path), cases[i].maker);
 }
 
 /* A new stack has the return address 0x2009, where "A.first" is, or "A.second" later. What the JVM
@@ -314,7 +319,7 @@ int main(void)
 		cmocka_unit_test(addresses_in_regions_are_asked_about_when_a_stack_has_them),
 		cmocka_unit_test(addresses_are_forgotten_when_there_are_too_many),
 		cmocka_unit_test(a_slot_of_a_region_is_used_again_last_and_with_another_id),
-		cmocka_unit_test(libjvm_is_known_by_its_name),
+		cmocka_unit_test(what_makes_code_is_known_by_its_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -84,6 +84,15 @@ int jvm_describe(struct parse_client *client, uint32_t pid, uint64_t base, struc
 	return 0;
 }
 
+int jvm_trampoline(struct parse_client *client, uint32_t pid, const uint64_t *bounds, size_t nr,
+		   struct fpl_region *ret, struct fpl_err *err)
+{
+	(void)client, (void)err;
+	note('T');
+	*ret = (struct fpl_region){ .id = pid, .start = bounds[0], .end = bounds[2 * nr - 1] };
+	return 0;
+}
+
 int jvm_open_memory(uint32_t pid)
 {
 	(void)pid;

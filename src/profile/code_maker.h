@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Objects that make code at run time, known by the names of their files. */
+#pragma once
+
+enum code_maker {
+	CODE_MAKER_NONE,
+	CODE_MAKER_JVM,
+	CODE_MAKER_PCRE2,
+	CODE_MAKER_QEMU,
+	CODE_MAKER_GUILE,
+	CODE_MAKER_COUNT
+};
+
+/* Tell by its @path which one a file is. */
+enum code_maker code_maker_of(const char *path);

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Executable memory that a process says it has: the first bytes are the code at its beginning.
+ * Judged: what is found holds, and the code that is read as an entry ends where it may.
+ */
+#include <string.h>
+
+#include "bpf/entry_x86_64.h"
+#include "jit/trampoline.h"
+#include "tests/support/require.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define BASE 0x10000ull
+
+struct code {
+	const uint8_t *bytes;
+	size_t size;
+};
+
+static int read_code(void *ctx, uint64_t addr, void *dst, size_t size)
+{
+	const struct code *code = ctx;
+
+	memset(dst, 0xcc, size);
+	if (addr != BASE)
+		return -1;
+	memcpy(dst, code->bytes, code->size < size ? code->size : size);
+	return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const uint64_t bounds[] = { BASE, 2 * BASE, 2 * BASE + 64, 3 * BASE };
+	struct code code = { data, size };
+	uint8_t bytes[ENTRY_BYTES + 8] = { 0 };
+	struct fpl_rule rule;
+	struct entry entry = { .bytes = bytes, .nr = ENTRY_BYTES, .rule = &rule };
+	struct jit_memory *memory = NULL;
+	struct fpl_region region;
+
+	REQUIRE(!jit_memory_create(read_code, &code, &memory));
+	if (!trampoline_find(memory, bounds, 2, &region)) {
+		REQUIRE(region.kind == FPL_REGION_FRAME && fpl_region_holds(&region));
+		REQUIRE(region.start == BASE && region.end == 3 * BASE);
+	}
+	jit_memory_destroy(memory);
+
+	memcpy(bytes, data, size < sizeof(bytes) ? size : sizeof(bytes));
+	entry_begin(&rule);
+	for (uint32_t i = 0; i < ENTRY_INSNS; i++) {
+		uint32_t at = entry.at;
+		long ends = entry_step(i, &entry);
+
+		REQUIRE(entry.at >= at && entry.at - at <= 8 && (ends || entry.at > at));
+		REQUIRE(fpl_region_rule_holds(&rule));
+		if (ends)
+			break;
+	}
+	return 0;
+}

@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Code that is made at run time and runs in the frame of its entry is walked to main: regular expressions of PCRE2, what qemu
+translates, and guile."""
+
+import os
+import random
+import shutil
+import subprocess
+
+from fpless_run import TIMEOUT_S
+from root_case import RootCase, main
+from waiting import wait_until_busy
+
+ENOUGH = 100  # samples
+
+
+class MadeCode(RootCase):
+    def is_made(self, frame):
+        return "object" not in frame
+
+    def sample(self, command, length, *options, **more):
+        """Of the stacks of a process that goes on: those whose leaf is code made at run time, and how many samples."""
+        process = self.start(*command, stdout=subprocess.DEVNULL, **more)
+        wait_until_busy(process.pid, 200)
+        run = self.profile_while_busy([process.pid], 200 * length, "-F", "999", *options, "-p", str(process.pid))
+        process.kill()
+        made = [stack for stack in run.stacks if stack["user"] and self.is_made(stack["user"][0])]
+        return made, sum(stack["count"] for stack in made)
+
+    def check_made(self, command, through, *options, **more):
+        """Such stacks are complete, and go through the function @through; without methods they are not."""
+        made, nr = self.until_seen("samples of code made at run time", lambda length: self.sample(command, length, *options, **more),
+                                   lambda seen: seen[1] >= ENOUGH)
+        whole = [stack for stack in made if stack["stop"] == "outermost"]
+        print(f"{nr} samples, {sum(stack['count'] for stack in whole)} complete")
+        self.assert_share(sum(stack["count"] for stack in whole), nr, 0.998, [stack for stack in made if stack["stop"] != "outermost"])
+        for stack in whole:
+            self.assertEqual(stack["user"][0]["origin"], "jit", stack)
+            self.assertIn(through, [frame["symbol"] for frame in stack["user"]], stack)
+        for option in "--no-jit", "--unwind=cfi":
+            with self.subTest(option):
+                made, nr = self.until_seen("samples without methods", lambda length, option=option: self.sample(
+                    command, length, *options, option, **more), lambda seen: seen[1] >= ENOUGH)
+                self.assertLess(sum(stack["count"] for stack in made if stack["stop"] == "outermost"), nr / 2)
+                self.assertFalse(any(frame["origin"] == "jit" for stack in made for frame in stack["user"]))
+
+    def test_grep(self):
+        shown = shutil.which("grep") and subprocess.run(["grep", "-P", "a"], input=b"a", capture_output=True, timeout=TIMEOUT_S,
+                                                        check=False)
+        if not shown or shown.returncode:
+            self.skipTest("no grep with -P")
+        text = self.path("text")
+        letters = random.Random(1)
+        with open(text, "w", encoding="ascii") as file:
+            for _ in range(1000):
+                file.write("".join(letters.choices("abcdefgh0123 ", k=100)) + "\n")
+        # no line matches: the expression is tried at each place; the file is named often enough to last until grep is killed
+        command = ["grep", "-c", "-P", r"(?:[a-f ]+\d)+(x|yz)*(h\d+ )\1?[q-z]", *[text] * 20000]
+        self.check_made(command, "pcre2_jit_match_8", env={**os.environ, "LC_ALL": "C.UTF-8"})
+
+    def test_qemu(self):
+        if not shutil.which("qemu-system-x86_64"):
+            self.skipTest("no qemu-system-x86_64")
+        # from the first instruction of the machine on: mov cl, 7; a loop of mov ax, 100; div cl; add bx, ax
+        image = bytearray(0x10000)
+        image[:11] = bytes.fromhex("b107 b86400 f6f1 01c3 ebf7")
+        image[0xfff0:0xfff5] = bytes.fromhex("ea000000f0")
+        with open(self.path("bios"), "wb") as file:
+            file.write(image)
+        self.check_made(["qemu-system-x86_64", "-display", "none", "-nodefaults", "-machine", "pc,accel=tcg", "-m", "16",
+                         "-bios", self.path("bios")], "cpu_exec")
+
+    def test_guile(self):
+        if not shutil.which("guile"):
+            self.skipTest("no guile")
+        with open(self.path("loop.scm"), "w", encoding="ascii") as file:
+            file.write("(define (f n s) (if (> n 0) (f (- n 1) (modulo (+ (* s 31) n) 1000003)) s))\n"
+                       "(let loop () (f 100000 0) (loop))\n")
+        self.check_made(["guile", "--no-auto-compile", self.path("loop.scm")], "scm_call_n")
+
+
+if __name__ == "__main__":
+    main()
