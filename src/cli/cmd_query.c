@@ -13,6 +13,7 @@
 #include "cli/cli.h"
 #include "cli/diff_options.h"
 #include "cli/inputs.h"
+#include "cli/query_advice.h"
 #include "cli/query_lists.h"
 #include "cli/query_options.h"
 #include "cli/query_profiles.h"
@@ -135,6 +136,10 @@ static int run(struct query_options *options, struct privileged_helper *helper)
 		return answer(options, query_find);
 	case QUERY_ANALYZE:
 		return answer(options, query_analyze);
+	case QUERY_FUNCTION:
+		return answer(options, query_function);
+	case QUERY_ADVICE:
+		return answer(options, query_advice);
 	case QUERY_CHECK:
 		return answer(options, check);
 	case QUERY_PROFILES:
