@@ -183,17 +183,13 @@ static enum MHD_Result refuse(struct server *server, struct visitor *visitor, un
 static enum MHD_Result ask(struct server *server, struct visitor *visitor)
 {
 	struct question *question = &visitor->question;
-	AUTO_FREE char *store = must_asprintf("--store=%s", server->options->store);
 	struct fpl_err err = { 0 };
-	int code = question_parse(visitor->target, question, &err);
+	int code = question_parse(visitor->target, server->options->store, question, &err);
 
 	if (code)
 		return refuse(server, visitor,
 			      code == -ENOENT ? MHD_HTTP_NOT_FOUND : MHD_HTTP_BAD_REQUEST, err.msg);
-	question->words[question->nr_words] = store;
-	question->words[question->nr_words + 1] = NULL;
 	code = asking_start(server->options->program, question->words, &visitor->asking, &err);
-	question->words[question->nr_words] = NULL;
 	if (code) {
 		visitor->state = ANSWERED;
 		server->outcomes[OUTCOME_FAILED]++;
