@@ -217,16 +217,20 @@ static int find_time(FILE *to, struct store *store, uint64_t time_ns,
 		     const struct query_options *options, struct fpl_err *err)
 {
 	CLEANUP(windows_fini) struct windows_of_list windows = { 0 };
-	struct store_range range = options->input.range;
+	struct store_range range;
 	const struct store_window *window;
 	int code;
 
-	range.from_ns = time_ns > WINDOW_MAX_NS ? time_ns - WINDOW_MAX_NS : 0;
-	range.to_ns = time_ns + 1;
+	/* also a window without a sample that is wanted holds the time */
+	range = (struct store_range){
+		.from_ns = time_ns > WINDOW_MAX_NS ? time_ns - WINDOW_MAX_NS : 0,
+		.to_ns = time_ns + 1,
+	};
 	code = store_list(store, &range, take_window, &windows, err);
 	if (code || !windows.list.nr)
 		return code ? code : -ENODATA;
 	window = &windows.list.list[windows.list.nr - 1].window;
+	range = options->input.range;
 	range.from_ns = window->t0;
 	range.to_ns = window->t0 + 1;
 	if (!options->json) {

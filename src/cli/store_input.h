@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A time of a store as what a verb reads, in place of files: --store, --from, --to, --before. */
+/* A time of a store as what a verb reads, in place of files: --store, --from, --to,
+ * --before, --source. */
 #pragma once
 
 #include <argp.h>

@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "serve/rpc.h"
 
-enum argument { FROM, TO, BEFORE, COMM, UNIT, FUNCTION, LIMIT };
+enum argument { FROM, TO, BEFORE, COMM, UNIT, SOURCE, FUNCTION, LIMIT };
 
 /* Arguments have the names of the API's parameters. */
 static const struct {
@@ -24,13 +24,15 @@ static const struct {
 	[COMM] = { "comm", "Only tasks whose name matches this POSIX extended regular expression" },
 	[UNIT] = { "unit",
 		   "Only tasks in a systemd unit or container whose cgroup path matches this POSIX extended regular expression" },
+	[SOURCE] = { "source",
+		     "Only samples of cpu (time on a CPU), off-cpu (waits), heap (memory), or of the event with this name" },
 	[FUNCTION] = { "function",
 		       "POSIX extended regular expression for the names of functions; ^name$ for one" },
 	[LIMIT] = { "limit", "The most rows to list" },
 };
 
 #define RANGE ((1u << FROM) | (1u << TO))
-#define TASKS ((1u << COMM) | (1u << UNIT))
+#define TASKS ((1u << COMM) | (1u << UNIT) | (1u << SOURCE))
 
 static const struct tool {
 	const char *name, *path, *title, *description;
@@ -39,7 +41,7 @@ static const struct tool {
 } tools[] = {
 	{ "windows", "/api/windows", "Windows of profiles",
 	  "The windows of time that were profiled, the newest ones if there are more than limit: when, how many samples, how many of the judged stacks are whole, how many samples were lost.",
-	  RANGE | 1u << LIMIT, 0, 60, 500 },
+	  RANGE | TASKS | 1u << LIMIT, 0, 60, 500 },
 	{ "top", "/api/top", "Hottest functions",
 	  "The functions that used most of a time: self is what they had themselves, total with what they called, both of sum.",
 	  RANGE | TASKS | 1u << LIMIT, 0, 20, 200 },

@@ -11,10 +11,10 @@
 
 #define JSON_TYPE "application/json; charset=utf-8"
 
-enum parameter { FROM, TO, BEFORE, COMM, UNIT, LIMIT, FORMAT, FUNCTION };
+enum parameter { FROM, TO, BEFORE, COMM, UNIT, LIMIT, FORMAT, FUNCTION, SOURCE };
 
 #define RANGE ((1u << FROM) | (1u << TO))
-#define TASKS ((1u << COMM) | (1u << UNIT))
+#define TASKS ((1u << COMM) | (1u << UNIT) | (1u << SOURCE))
 
 /* Parameters, and the options that they become; that of the format is in its list, and a function
  * is the last word. */
@@ -25,6 +25,7 @@ static const struct {
 	[BEFORE] = { "before", "--before=" }, [COMM] = { "comm", "--comm=" },
 	[UNIT] = { "unit", "--cgroup=" },     [LIMIT] = { "limit", "--limit=" },
 	[FORMAT] = { "format", "" },	      [FUNCTION] = { "function", "" },
+	[SOURCE] = { "source", "--source=" },
 };
 
 static const struct question_path {
@@ -34,7 +35,7 @@ static const struct question_path {
 	const char *type;
 	bool is_page;
 } paths[] = {
-	{ "/api/windows", { "list", "--json" }, RANGE | 1u << LIMIT, 0, JSON_TYPE, false },
+	{ "/api/windows", { "list", "--json" }, RANGE | TASKS | 1u << LIMIT, 0, JSON_TYPE, false },
 	{ "/api/top", { "top", "--json" }, RANGE | TASKS | 1u << LIMIT, 0, JSON_TYPE, false },
 	{ "/api/diff",
 	  { "diff", "-q", "--json" },

@@ -54,10 +54,11 @@ struct store_window {
 	uint64_t lost;	   /* in all ways */
 };
 
-/* Windows that began in [from_ns, to_ns). */
+/* Windows that began in [from_ns, to_ns), and of their samples those that are wanted. */
 struct store_range {
 	uint64_t from_ns, to_ns;
 	const char *comm, *cgroup; /* POSIX extended regular expressions; NULL: all */
+	const char *source;	   /* a word of sources_word_means(); NULL: all */
 };
 
 /*
@@ -99,8 +100,12 @@ FPL_MUST_CHECK int store_insert(struct store *store, const struct recording *rec
  */
 FPL_MUST_CHECK int store_tend(struct store *store, uint64_t now_ns, struct fpl_err *err);
 
-/* Hand the windows that begin in @range, by their beginnings, to @each; another answer than 0 ends
- * that, and is returned. */
+/*
+ * Hand the windows that begin in @range, by their beginnings, to @each; another answer than 0 ends
+ * that, and is returned. Where not all samples are wanted, a window has the sums of those that are
+ * (but for lost, which is of all), and one without any is left out. Errors also: -EINVAL a bad
+ * regular expression. Cost: O(windows); where not all are wanted as store_read().
+ */
 FPL_MUST_CHECK int store_list(struct store *store, const struct store_range *range,
 			      int (*each)(void *ctx, const struct store_window *window), void *ctx,
 			      struct fpl_err *err);

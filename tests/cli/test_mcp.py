@@ -115,6 +115,7 @@ class Mcp(unittest.TestCase):
                 ("windows", whole | {"limit": 3}, ("list", *words, "--limit=3")),
                 ("top", whole, ("top", *words, "--limit=20")),
                 ("top", whole | {"comm": "other"}, ("top", *words, "--comm=other", "--limit=20")),
+                ("windows", whole | {"comm": "other", "source": "cpu"}, ("list", *words, "--comm=other", "--source=cpu", "--limit=60")),
                 ("top", whole | {"limit": 1}, ("top", *words, "--limit=1")),
                 ("diff", late, ("diff", "-q", f"--from={middle}", f"--to={to}", "--json", "--limit=20")),
                 ("function", whole | {"function": "^work$"}, ("function", *words, "--limit=10", "^work$")),

@@ -24,6 +24,8 @@ refused '--store: not with FILE' report --store s f
 refused '--from: of --store' report --from -2h f
 refused '--to: of --store' diff --to -2h a b
 refused '--before: of --store' diff --before=-2h..-1h a b
+refused '--source: of --store' report --source cpu f
+refused '--source: of --store' diff --source cpu a b
 refused '--from x: expected a time' report --store s --from x
 refused '--store: not with recordings in files' diff --store s a b
 refused 'import: expected FILE' query import
@@ -163,6 +165,21 @@ says 'leaf_b'
 says 'real'
 expect 0 '' query diff --store s --from @1795921940 --to @1795921950 --json
 says '"verdict":"noise"'
+# of one source, which words stand for
+expect 0 '' query top "$@" --source cpu
+says '^3000 samples in 3 windows'
+expect 0 '' query list "$@" --source cpu-clock --comm '^a$'
+says '^2026-11-29 03:12:00 +10.0 s +600 +100.0 % +1$'
+for verb in list top advice export "find main" "function main"; do
+	# shellcheck disable=SC2086
+	expect 3 'no samples' query $verb "$@" --source off-cpu
+done
+expect 0 '' query find 2026-11-29T03:12:05 --store s --source cpu
+expect 3 'no samples' query find 2026-11-29T03:12:05 --store s --source off-cpu
+expect 0 '' report "$@" --source cpu -q -f
+says '^a;main;leaf_a 810$'
+expect 3 'no samples' report "$@" --source page-faults -q -f
+expect 3 '' diff --store s --from @1795921930 --to @1795921940 --source off-cpu
 # report and diff take a time of a store in place of files
 expect 0 '' query diff -f --store s --from @1795921930 --to @1795921950 --before @1795921920..@1795921930
 cp stdout by_query

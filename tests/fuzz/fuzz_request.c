@@ -21,8 +21,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /* Is it one of ours with a value? */
 static bool is_option(const char *word)
 {
-	static const char *const options[] = { "--from=", "--to=",     "--before=",
-					       "--comm=", "--cgroup=", "--limit=" };
+	static const char *const options[] = { "--from=",   "--to=",	"--before=", "--comm=",
+					       "--cgroup=", "--limit=", "--source=" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(options); i++)
 		if (!strncmp(word, options[i], strlen(options[i])))

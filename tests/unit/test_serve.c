@@ -47,6 +47,7 @@ static void requests_become_questions(void **state)
 		{ "/api/function?function=-x&limit=3",
 		  "query function --json --limit=3 --store=s -- -x" },
 		{ "/api/advice?comm=a", "query advice --json --comm=a --store=s" },
+		{ "/api/windows?source=off-cpu", "query list --json --source=off-cpu --store=s" },
 		{ "/api/flame", "query export -q --format=html-data --store=s" },
 		{ "/api/export?format=folded", "query export -q --format=folded --store=s" },
 		{ "/report?to=now", "query export -q --format=html --to=now --store=s" },
