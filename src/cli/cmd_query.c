@@ -17,6 +17,7 @@
 #include "cli/query_lists.h"
 #include "cli/query_options.h"
 #include "cli/query_profiles.h"
+#include "cli/query_resymbolize.h"
 #include "cli/report_options.h"
 #include "cli/stdout_status.h"
 #include "cli/store_writer.h"
@@ -125,6 +126,11 @@ static int run(struct query_options *options, struct privileged_helper *helper)
 
 	if (options->what == QUERY_IMPORT)
 		return import(options);
+	if (options->what == QUERY_RESYMBOLIZE) {
+		int code = query_resymbolize(options, &err);
+
+		return code ? fail(&err) : stdout_status();
+	}
 	if (store_input_open(&options->input, &err))
 		return fail(&err);
 	switch (options->what) {

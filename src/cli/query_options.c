@@ -60,6 +60,7 @@ static const struct {
 	{ "flame", QUERY_FLAME, true, 0, 0 },
 	{ "import", QUERY_IMPORT, false, 1, SIZE_MAX },
 	{ "check", QUERY_CHECK, false, 0, 0 },
+	{ "resymbolize", QUERY_RESYMBOLIZE, false, 0, 0 },
 };
 
 /* End the process with one line and CLI_EXIT_USAGE. */
@@ -90,12 +91,12 @@ static void check_words(struct query_options *options, struct argp_state *state)
 
 	if (!options->nr_words)
 		refuse(state,
-		       "expected list, top, find, analyze, function, advice, diff, export, flame, import, check or profiles: fpless query list");
+		       "expected list, top, find, analyze, function, advice, diff, export, flame, import, check, resymbolize or profiles: fpless query list");
 	while (i < ARRAY_SIZE(asked) && strcmp(asked[i].word, options->words[0]) != 0)
 		i++;
 	if (i == ARRAY_SIZE(asked)) {
 		refuse(state,
-		       "'%s': expected list, top, find, analyze, function, advice, diff, export, flame, import, check or profiles",
+		       "'%s': expected list, top, find, analyze, function, advice, diff, export, flame, import, check, resymbolize or profiles",
 		       options->words[0]);
 		return;
 	}
@@ -132,6 +133,8 @@ static void check_all(struct query_options *options, struct argp_state *state)
 		output_options_add_format(&options->output, "json", state);
 	if (options->what == QUERY_FLAME)
 		options->output.usual_path = "fpless.html";
+	if (options->what == QUERY_RESYMBOLIZE && !options->input.has_from)
+		options->input.range.from_ns = 0;
 	output_options_check(&options->output, state);
 }
 
@@ -185,8 +188,8 @@ const struct argp query_argp = {
 	.parser = parse_option,
 	.children = children,
 	.args_doc =
-		"list|top|find|analyze|function|advice|diff|export|flame|import|check|profiles [WORD...]",
-	.doc = "Ask the store of fpless agent what was hot, when, and what has changed. list: the windows. top: the hottest functions. find TIME: the window of a time. find FUNCTION: when it was hot. analyze [TIME]: the window of a time, its stacks and hottest functions. function NAME: when it was hot, its callers and callees. advice: samples lost, stacks cut short, names missing, and what helps. diff: the changes from one time to another, and whether they exceed noise. export: any format. flame: a page or picture. import FILE...: recordings become windows. check: is the store as it was written? profiles [otlp]: each window as pprofs or OTLP, one for each unit and source, as fpless push sends them.\v"
+		"list|top|find|analyze|function|advice|diff|export|flame|import|check|resymbolize|profiles [WORD...]",
+	.doc = "Ask the store of fpless agent what was hot, when, and what has changed. list: the windows. top: the hottest functions. find TIME: the window of a time. find FUNCTION: when it was hot. analyze [TIME]: the window of a time, its stacks and hottest functions. function NAME: when it was hot, its callers and callees. advice: samples lost, stacks cut short, names missing, and what helps. diff: the changes from one time to another, and whether they exceed noise. export: any format. flame: a page or picture. import FILE...: recordings become windows. check: is the store as it was written? resymbolize: functions without a name get theirs, by debug files that have come since. profiles [otlp]: each window as pprofs or OTLP, one for each unit and source, as fpless push sends them.\v"
 	       "A window belongs to a time if it began in it. The store may be written meanwhile.\n\n"
 	       "Exit status: 0 ok, 1 usage, 2 the store could not be read, 3 no samples, 6 an output could not be written.",
 };

@@ -22,6 +22,7 @@ enum query_what {
 	QUERY_FLAME,
 	QUERY_IMPORT,
 	QUERY_CHECK,
+	QUERY_RESYMBOLIZE,
 };
 
 struct query_options {

@@ -28,9 +28,10 @@ struct store_input {
 	struct store_range
 		before; /* what it is compared with; to_ns 0: not given, until complete */
 
+	bool has_from, has_to; /* given */
+
 	/* private */
-	bool is_wanted; /* the usual folder where none is given */
-	bool has_from, has_to;
+	bool is_wanted;	     /* the usual folder where none is given */
 	struct store *store; /* owned: once it is open */
 	struct input_source source;
 	char *names[2]; /* borrowed */

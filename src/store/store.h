@@ -132,5 +132,32 @@ FPL_MUST_CHECK int store_find(struct store *store, const struct store_range *ran
 			      int (*each)(void *ctx, const struct store_found *found), void *ctx,
 			      struct fpl_err *err);
 
+/* A function without a name, in a file with a build-id. Texts are the store's, until it is changed.
+ */
+struct store_unnamed {
+	uint32_t id; /* of the function */
+	const char *path, *build_id;
+	uint64_t start; /* its first address in the file, or one within it, as the file has them */
+};
+
+/* Hand the functions of windows that begin in @range that a file may name to @each. */
+FPL_MUST_CHECK int store_unnamed(struct store *store, const struct store_range *range,
+				 void (*each)(void *ctx, const struct store_unnamed *function),
+				 void *ctx, struct fpl_err *err);
+
+/* A name for the function @id, of store_unnamed(). */
+struct store_name {
+	uint32_t id;
+	const char *name, *file; /* file "": not known */
+	uint32_t line;		 /* where it begins there; 0: not known */
+};
+
+/*
+ * Give functions their names, in every window that has them; store_open_to_write() has opened the
+ * store. In short transactions: those before an error stay. Errors also: -ENOSPC; -E2BIG.
+ */
+FPL_MUST_CHECK int store_name(struct store *store, const struct store_name *names, size_t nr,
+			      struct fpl_err *err);
+
 /* Look at all of it: SQLite's own check, every row and every window. Cost: O(bytes). */
 FPL_MUST_CHECK int store_check(struct store *store, struct fpl_err *err);

@@ -14,7 +14,7 @@ expect 0 '' agent --help
 says '^  -F, --frequency'
 
 # Nonsense is refused in one line that names it.
-refused 'expected list, top, find, analyze, function, advice, diff, export, flame, import, check or profiles' query
+refused 'expected list, top, find, analyze, function, advice, diff, export, flame, import, check, resymbolize or profiles' query
 refused "'lists': expected list" query lists
 refused 'find: expected a time or a function' query find
 refused "find: 'b': unexpected" query find a b
@@ -201,6 +201,14 @@ expect 0 '' report -q -f x.pb.gz
 says '^b;main;leaf_b 2190$'
 expect 0 '' query check --store s
 says 'as it was written'
+
+# Nothing lacks a name, or no file has it
+expect 0 '' query resymbolize --store s
+says '^0 of 0 functions without a name have one now, by the files of 0 objects$'
+expect 0 '' query resymbolize --store cut
+says '^0 of 1 functions without a name have one now, by the files of 0 objects'
+expect 2 'no_such/store: ' query resymbolize --store no_such/store
+refused 'resymbolize: writes to stdout alone' query resymbolize -o x.svg
 
 # What is no store, or damaged, is an error in words; what is no window is refused.
 printf 'a;b 1\n' >plain.folded
