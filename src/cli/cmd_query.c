@@ -15,6 +15,7 @@
 #include "cli/inputs.h"
 #include "cli/query_advice.h"
 #include "cli/query_lists.h"
+#include "cli/query_metrics.h"
 #include "cli/query_options.h"
 #include "cli/query_profiles.h"
 #include "cli/query_resymbolize.h"
@@ -146,6 +147,8 @@ static int run(struct query_options *options, struct privileged_helper *helper)
 		return answer(options, query_function);
 	case QUERY_ADVICE:
 		return answer(options, query_advice);
+	case QUERY_METRICS:
+		return answer(options, query_metrics);
 	case QUERY_CHECK:
 		return answer(options, check);
 	case QUERY_PROFILES:

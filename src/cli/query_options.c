@@ -54,6 +54,7 @@ static const struct {
 	{ "analyze", QUERY_ANALYZE, false, 0, 1 },
 	{ "function", QUERY_FUNCTION, false, 1, 1 },
 	{ "advice", QUERY_ADVICE, false, 0, 0 },
+	{ "metrics", QUERY_METRICS, false, 0, 0 },
 	{ "profiles", QUERY_PROFILES, false, 0, 1 },
 	{ "diff", QUERY_DIFF, true, 0, 0 },
 	{ "export", QUERY_EXPORT, true, 0, 0 },
@@ -91,12 +92,12 @@ static void check_words(struct query_options *options, struct argp_state *state)
 
 	if (!options->nr_words)
 		refuse(state,
-		       "expected list, top, find, analyze, function, advice, diff, export, flame, import, check, resymbolize or profiles: fpless query list");
+		       "expected list, top, find, analyze, function, advice, diff, export, flame, import, check, resymbolize, metrics or profiles: fpless query list");
 	while (i < ARRAY_SIZE(asked) && strcmp(asked[i].word, options->words[0]) != 0)
 		i++;
 	if (i == ARRAY_SIZE(asked)) {
 		refuse(state,
-		       "'%s': expected list, top, find, analyze, function, advice, diff, export, flame, import, check, resymbolize or profiles",
+		       "'%s': expected list, top, find, analyze, function, advice, diff, export, flame, import, check, resymbolize, metrics or profiles",
 		       options->words[0]);
 		return;
 	}
@@ -115,7 +116,8 @@ static void check_words(struct query_options *options, struct argp_state *state)
 	     options->output.nr_given || options->output.stats_path))
 		refuse(state, "%s: writes to stdout alone: -o and --format are of export",
 		       asked[i].word);
-	if (options->json && (options->what >= QUERY_EXPORT || options->what == QUERY_PROFILES))
+	if (options->json && (options->what >= QUERY_EXPORT || options->what == QUERY_PROFILES ||
+			      options->what == QUERY_METRICS))
 		refuse(state, "--json: of list, top, find, analyze, function, advice and diff");
 	if (options->input.before.to_ns && options->what != QUERY_DIFF)
 		refuse(state, "--before: of diff");
@@ -188,8 +190,8 @@ const struct argp query_argp = {
 	.parser = parse_option,
 	.children = children,
 	.args_doc =
-		"list|top|find|analyze|function|advice|diff|export|flame|import|check|resymbolize|profiles [WORD...]",
-	.doc = "Ask the store of fpless agent what was hot, when, and what has changed. list: the windows. top: the hottest functions. find TIME: the window of a time. find FUNCTION: when it was hot. analyze [TIME]: the window of a time, its stacks and hottest functions. function NAME: when it was hot, its callers and callees. advice: samples lost, stacks cut short, names missing, and what helps. diff: the changes from one time to another, and whether they exceed noise. export: any format. flame: a page or picture. import FILE...: recordings become windows. check: is the store as it was written? resymbolize: functions without a name get theirs, by debug files that have come since. profiles [otlp]: each window as pprofs or OTLP, one for each unit and source, as fpless push sends them.\v"
+		"list|top|find|analyze|function|advice|diff|export|flame|import|check|resymbolize|metrics|profiles [WORD...]",
+	.doc = "Ask the store of fpless agent what was hot, when, and what has changed. list: the windows. top: the hottest functions. find TIME: the window of a time. find FUNCTION: when it was hot. analyze [TIME]: the window of a time, its stacks and hottest functions. function NAME: when it was hot, its callers and callees. advice: samples lost, stacks cut short, names missing, and what helps. diff: the changes from one time to another, and whether they exceed noise. export: any format. flame: a page or picture. import FILE...: recordings become windows. check: is the store as it was written? resymbolize: functions without a name get theirs, by debug files that have come since. metrics: numbers of the store for Prometheus. profiles [otlp]: each window as pprofs or OTLP, one for each unit and source, as fpless push sends them.\v"
 	       "A window belongs to a time if it began in it. The store may be written meanwhile.\n\n"
 	       "Exit status: 0 ok, 1 usage, 2 the store could not be read, 3 no samples, 6 an output could not be written.",
 };

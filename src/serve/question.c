@@ -62,6 +62,7 @@ static const struct question_path {
 	  1u << FORMAT,
 	  NULL,
 	  false },
+	{ "/metrics", { "metrics" }, 0, 0, QUESTION_METRICS_TYPE, false },
 	{ "/report",
 	  { "export", "-q", "--format=html" },
 	  RANGE | TASKS,

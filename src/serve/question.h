@@ -14,6 +14,8 @@
 #define QUESTION_VALUE_MAX  512u  /* of a parameter */
 #define QUESTION_WORDS_MAX  20u
 
+#define QUESTION_METRICS_TYPE "text/plain; version=0.0.4; charset=utf-8"
+
 struct question {
 	const char *type; /* of the answer, as Content-Type has it */
 	const char *file; /* what a browser is to call the answer; NULL: it shows it */

@@ -14,7 +14,7 @@ expect 0 '' agent --help
 says '^  -F, --frequency'
 
 # Nonsense is refused in one line that names it.
-refused 'expected list, top, find, analyze, function, advice, diff, export, flame, import, check, resymbolize or profiles' query
+refused 'expected list, top, find, analyze, function, advice, diff, export, flame, import, check, resymbolize, metrics or profiles' query
 refused "'lists': expected list" query lists
 refused 'find: expected a time or a function' query find
 refused "find: 'b': unexpected" query find a b
@@ -140,6 +140,15 @@ says '^3000 samples in 3 windows, 3 lost$'
 says '^  lost +ring_full 3: a lower -F'
 says '^100.00 % of 3000 user stacks are whole$'
 says '^No file lacks names$'
+expect 0 '' query metrics --store s
+says '^fpless_store_windows 3$'
+says '^fpless_store_samples 3000$'
+says '^fpless_last_window_samples 1000$'
+says '^fpless_last_window_complete 1000$'
+says '^fpless_last_window_lost 1$'
+says '^fpless_last_window_timestamp_seconds 1795921950\.0+$'
+says '^fpless_store_bytes [1-9][0-9]{4,}$'
+refused '--json: of list' query metrics --json
 expect 3 'no samples in this time' query advice --store s --from @1 --to @2
 
 # A stack that ends early, in code of a file without names

@@ -12,6 +12,7 @@ import subprocess
 import time
 
 from root_case import FPLESS, RootCase, fixture, main, wait_for
+import dashboard  # in the folder that root_case adds
 
 LENGTH_S = 1
 
@@ -70,6 +71,9 @@ class Agent(RootCase):
         self.assertGreater(int(metrics["fpless_store_bytes"]), 4096)
         self.assertGreater(float(metrics["fpless_bpf_seconds_total"]), 0)
         self.assertIn('fpless_top_function_share{function="spin"}', metrics)
+        # and what the dashboard shows is exported
+        with open(self.path("x.prom"), encoding="utf-8") as file:
+            self.assertEqual(dashboard.missing(dashboard.read(), file.read(), "fpless_(?!serve_|push_)"), [])
 
         # the same functions in each question
         chain = ("--comm", "^chain$")

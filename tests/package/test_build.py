@@ -98,7 +98,8 @@ class Build(unittest.TestCase):
         self.assertEqual(files, contents(self.packed_agent))
         for path, mode in (("/lib/systemd/system/fpless-agent.service", "-rw-r--r--"), ("/etc/fpless/agent.conf", "-rw-r--r--"),
                            ("/lib/systemd/system/fpless-serve.service", "-rw-r--r--"), ("/lib/systemd/system/fpless-push@.service", "-rw-r--r--"),
-                           ("/usr/lib/fpless/fpless-push", "-rwxr-xr-x"), ("/usr/lib/fpless/fpless-serve", "-rwxr-xr-x")):
+                           ("/usr/lib/fpless/fpless-push", "-rwxr-xr-x"), ("/usr/lib/fpless/fpless-serve", "-rwxr-xr-x"),
+                           ("/usr/share/fpless/grafana/fpless.json", "-rw-r--r--")):
             self.assertEqual(files[path], (mode, "root/root"))
             self.assertNotIn(path, contents(self.deb), "a plain fpless has no service")
         for deb in (self.agent, self.packed_agent):
