@@ -184,8 +184,10 @@ static void write_object(FILE *to, const struct advice *advice, const struct mis
 		share_whole_percent(object->unnamed, advice->names.missing.samples));
 	write_escaped(to, " ", path_of(advice, object->object));
 	fputc('\n', to);
-	if (*object->hint)
-		write_escaped(to, "               ", object->hint), fputc('\n', to);
+	if (*object->hint) {
+		write_escaped(to, "               ", object->hint);
+		fputc('\n', to);
+	}
 }
 
 static void write_advice(FILE *to, const struct advice *advice)

@@ -32,13 +32,14 @@ static int mark_functions(struct store *store, const struct store_range *range,
 
 static bool may_be_named(const struct dictionary *dictionary, const uint64_t *function)
 {
-	const uint64_t *object =
-		rows_cells(dictionary, ROWS_OBJECT, (uint32_t)function[FUNCTION_OBJECT]);
+	const uint64_t *object;
 
+	if (function[FUNCTION_NAME] || function[FUNCTION_KIND] != FUNCTION_OF_USER ||
+	    !function[FUNCTION_OBJECT] || function[FUNCTION_START] == RECORDING_NO_ADDRESS)
+		return false;
+	object = rows_cells(dictionary, ROWS_OBJECT, (uint32_t)function[FUNCTION_OBJECT]);
 	/* of objects with offsets no file's addresses are known */
-	return !function[FUNCTION_NAME] && function[FUNCTION_KIND] == FUNCTION_OF_USER &&
-	       function[FUNCTION_OBJECT] && function[FUNCTION_START] != RECORDING_NO_ADDRESS &&
-	       object[OBJECT_BUILD_ID] && !object[OBJECT_OFFSETS];
+	return object[OBJECT_BUILD_ID] && !object[OBJECT_OFFSETS];
 }
 
 static struct store_unnamed describe(const struct dictionary *dictionary, uint32_t id)
@@ -86,6 +87,7 @@ static int name_one(struct store *store, const struct store_name *name, sqlite3_
 	struct rows *rows = &dictionary->tables[ROWS_FUNCTION];
 	uint64_t *cells = &rows->cells.list[(size_t)name->id * FUNCTION_COLUMNS];
 	uint32_t text = 0, file = 0;
+	int code;
 
 	if (rows_add_text(dictionary, name->name, &text) ||
 	    rows_add_text(dictionary, name->file, &file))
@@ -98,8 +100,7 @@ static int name_one(struct store *store, const struct store_name *name, sqlite3_
 	sqlite3_bind_int64(statement, 3, name->line);
 	sqlite3_bind_int64(statement, 4, rows_digest(rows->shape, name->id, cells, NULL));
 	sqlite3_bind_int64(statement, 5, name->id);
-	int code = sql_step(statement, store->path, err);
-
+	code = sql_step(statement, store->path, err);
 	sqlite3_reset(statement);
 	return code;
 }
