@@ -61,9 +61,9 @@ class Build(unittest.TestCase):
             for field in (*fields, more):
                 value, packed = (said("dpkg-deb", "-f", deb, field).strip() for deb in (one, other))
                 self.assertTrue(value, field)
-                # in the order that each has chosen
+                # in the order that each has chosen; versions of build dependencies raise those of libraries, which one alone knows
                 if field == "Depends":
-                    value, packed = (sorted(text.split(", ")) for text in (value, packed))
+                    value, packed = (sorted(re.sub(r"^(lib\S+) .*", r"\1", entry) for entry in text.split(", ")) for text in (value, packed))
                 self.assertEqual(value, packed, field)
         for deb in (self.deb, self.packed):
             depends = said("dpkg-deb", "-f", deb, "Depends")
