@@ -96,6 +96,7 @@ replay_input src/core src/profile: reads the code of files, and the memory of a 
 sideband_drain src/profile: visits records while it runs
 store_find src/cli: visits windows while it runs
 store_list src/cli: visits windows while it runs
+store_unnamed src/cli: visits functions while it runs
 svg_page src/diff: the colours of a picture of changes
 symtab_for_each src/parse: visits symbols while it runs
 synth_file_analyse src/cli src/verify: visits instructions while it runs

@@ -26,7 +26,7 @@ enum { EXIT_OK = 0, EXIT_USAGE = 1, EXIT_NO_SAMPLES = 3 };
 
 enum { WORDS_MAX = 32 };
 
-static void limit(int what, rlim_t most)
+static void limit(__rlimit_resource_t what, rlim_t most)
 {
 	const struct rlimit both = { most, most };
 

@@ -13,9 +13,12 @@
 #include "cli/cli.h"
 #include "cli/diff_options.h"
 #include "cli/inputs.h"
+#include "cli/query_advice.h"
 #include "cli/query_lists.h"
+#include "cli/query_metrics.h"
 #include "cli/query_options.h"
 #include "cli/query_profiles.h"
+#include "cli/query_resymbolize.h"
 #include "cli/report_options.h"
 #include "cli/stdout_status.h"
 #include "cli/store_writer.h"
@@ -124,6 +127,11 @@ static int run(struct query_options *options, struct privileged_helper *helper)
 
 	if (options->what == QUERY_IMPORT)
 		return import(options);
+	if (options->what == QUERY_RESYMBOLIZE) {
+		int code = query_resymbolize(options, &err);
+
+		return code ? fail(&err) : stdout_status();
+	}
 	if (store_input_open(&options->input, &err))
 		return fail(&err);
 	switch (options->what) {
@@ -135,6 +143,12 @@ static int run(struct query_options *options, struct privileged_helper *helper)
 		return answer(options, query_find);
 	case QUERY_ANALYZE:
 		return answer(options, query_analyze);
+	case QUERY_FUNCTION:
+		return answer(options, query_function);
+	case QUERY_ADVICE:
+		return answer(options, query_advice);
+	case QUERY_METRICS:
+		return answer(options, query_metrics);
 	case QUERY_CHECK:
 		return answer(options, check);
 	case QUERY_PROFILES:

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fpless serve: the answers of fpless query over HTTP, by a program of its own. */
+/* fpless serve: the answers of fpless query over HTTP or the Model Context Protocol, by a program
+ * of its own. */
 #include <argp.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,13 +17,14 @@
 
 #define SERVER "fpless-serve"
 
-enum { KEY_STORE = 0x100, KEY_SOCKET, KEY_LISTEN, KEY_TOKEN, KEY_METRICS };
+enum { KEY_STORE = 0x100, KEY_SOCKET, KEY_LISTEN, KEY_TOKEN, KEY_METRICS, KEY_MCP };
 
 struct serve {
 	char *store;	      /* owned: its folder */
 	char *socket, *token; /* owned: files */
 	const char *listen;   /* borrowed from argv; NULL: the socket */
 	const char *metrics;  /* borrowed from argv; "": none */
+	bool mcp;	      /* to who began it, at stdin and stdout */
 };
 
 static void serve_fini(struct serve *serve)
@@ -47,7 +50,11 @@ static const struct argp_option options_list[] = {
 	  "With --listen: the token that requests need, made where it is missing (default: fpless-serve.token beside the default socket)",
 	  0 },
 	{ "metrics", KEY_METRICS, "FILE", 0,
-	  "Serve this file as /metrics: that of fpless agent --metrics", 0 },
+	  "Serve this file as /metrics: that of fpless agent --metrics (default, and where it is missing: numbers of the store)",
+	  0 },
+	{ "mcp", KEY_MCP, NULL, 0,
+	  "Serve the program that began this one, at stdin and stdout, by the Model Context Protocol: the tools windows, top, diff, function and advice",
+	  0 },
 	{ NULL, 'h', NULL, OPTION_HIDDEN, NULL, -1 },
 	{ 0 },
 };
@@ -79,6 +86,12 @@ static void check(struct serve *serve, struct argp_state *state)
 {
 	bool is_known = true;
 
+	if (serve->mcp && (serve->listen || serve->socket || serve->token || serve->metrics))
+		refuse(state, "--mcp excludes --%s",
+		       serve->listen   ? "listen"
+		       : serve->socket ? "socket"
+		       : serve->token  ? "token"
+				       : "metrics");
 	if (serve->listen && serve->socket)
 		refuse(state, "--listen excludes --socket");
 	if (serve->token && !serve->listen)
@@ -91,6 +104,8 @@ static void check(struct serve *serve, struct argp_state *state)
 		refuse(state, "--listen %s: expected 127.0.0.1:PORT or [::1]:PORT", serve->listen);
 	if (!serve->store)
 		serve->store = store_usual_path();
+	if (serve->mcp)
+		return;
 	if (!serve->socket && !serve->listen)
 		serve->socket = usual_file("sock");
 	if (!serve->token && serve->listen)
@@ -127,6 +142,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_METRICS:
 		serve->metrics = arg;
 		return 0;
+	case KEY_MCP:
+		serve->mcp = true;
+		return 0;
 	case 'h':
 		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
 		return 0;
@@ -138,7 +156,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 const struct argp serve_argp = {
 	.options = options_list,
 	.parser = parse_option,
-	.doc = "Serve the store of fpless agent to browsers and programs of this machine: a page, an API, metrics. It reads the store and changes nothing. A Unix socket is open to its group; a port wants a token.\v"
+	.doc = "Serve the store of fpless agent to browsers and programs of this machine: a page, an API, metrics. It reads the store and changes nothing. A Unix socket is open to its group; a port wants a token. With --mcp: to the program that began it.\v"
 	       "Exit status: 0 ok, 1 usage, 2 cannot run here, or fpless-agent is not installed.",
 };
 
@@ -149,9 +167,12 @@ int cmd_serve(int argc, char **argv)
 	if (argp_parse(&serve_argp, argc, argv, 0, NULL, &serve))
 		return CLI_EXIT_USAGE;
 
-	const char *const args[] = { serve.store, serve.listen ? "tcp" : "unix",
-				     serve.listen ? serve.listen : serve.socket,
-				     serve.token ? serve.token : "",
+	const char *address = serve.listen ? serve.listen : serve.socket;
+	const char *const args[] = { serve.store,
+				     serve.mcp	    ? "stdio"
+				     : serve.listen ? "tcp"
+						    : "unix",
+				     address ? address : "", serve.token ? serve.token : "",
 				     serve.metrics ? serve.metrics : "" };
 
 	return companion_execute("serve", args, ARRAY_SIZE(args));

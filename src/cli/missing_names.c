@@ -15,13 +15,7 @@ static void cleanup_missing(struct missing *missing)
 	missing_fini(missing);
 }
 
-/* Objects as reports of files that are not looked into, of which packages can tell. */
-struct reports {
-	struct object_report *list; /* owned [nr] */
-	size_t nr;
-};
-
-static void reports_fini(struct reports *reports)
+static void reports_fini(struct missing_reports *reports)
 {
 	for (size_t i = 0; i < reports->nr; i++)
 		object_report_fini(&reports->list[i]);
@@ -38,7 +32,8 @@ static void describe(const char *path, const char *build_id, struct object_repor
 
 /* The first @nr of @missing. */
 static void describe_objects(const struct recording *recording,
-			     const struct missing_object *missing, size_t nr, struct reports *ret)
+			     const struct missing_object *missing, size_t nr,
+			     struct missing_reports *ret)
 {
 	ret->list = must_calloc(nr, sizeof(*ret->list));
 	for (; ret->nr < nr; ret->nr++) {
@@ -50,7 +45,7 @@ static void describe_objects(const struct recording *recording,
 	}
 }
 
-static void find_packages(struct reports *reports)
+static void find_packages(struct missing_reports *reports)
 {
 	struct host host;
 
@@ -68,19 +63,30 @@ static void tell_installed(struct object_report *report)
 			 debug->name);
 }
 
+void missing_names_find(const struct recording *recording, struct missing_names *ret)
+{
+	*ret = (struct missing_names){ 0 };
+	missing_find(recording, &ret->missing);
+	describe_objects(recording, ret->missing.list, ret->missing.nr, &ret->reports);
+	find_packages(&ret->reports);
+	for (size_t i = 0; i < ret->missing.nr; i++) {
+		tell_installed(&ret->reports.list[i]);
+		ret->missing.list[i].hint = ret->reports.list[i].hint;
+	}
+}
+
+void missing_names_fini(struct missing_names *missing)
+{
+	missing_fini(&missing->missing);
+	reports_fini(&missing->reports);
+}
+
 void missing_names_write(FILE *to, const struct recording *recording)
 {
-	CLEANUP(cleanup_missing) struct missing missing = { 0 };
-	CLEANUP(reports_fini) struct reports reports = { 0 };
+	CLEANUP(missing_names_fini) struct missing_names missing;
 
-	missing_find(recording, &missing);
-	describe_objects(recording, missing.list, missing.nr, &reports);
-	find_packages(&reports);
-	for (size_t i = 0; i < missing.nr; i++) {
-		tell_installed(&reports.list[i]);
-		missing.list[i].hint = reports.list[i].hint;
-	}
-	missing_write(to, recording, &missing);
+	missing_names_find(recording, &missing);
+	missing_write(to, recording, &missing.missing);
 }
 
 static const struct missing_object *most_leaves(const struct missing *missing)
@@ -98,7 +104,7 @@ void missing_names_of_leaves(const struct recording *recording, struct summary_u
 			     char *hint)
 {
 	CLEANUP(cleanup_missing) struct missing missing = { 0 };
-	CLEANUP(reports_fini) struct reports reports = { 0 };
+	CLEANUP(reports_fini) struct missing_reports reports = { 0 };
 	const struct missing_object *most;
 
 	missing_find(recording, &missing);
@@ -120,7 +126,7 @@ void missing_names_of_leaves(const struct recording *recording, struct summary_u
 void missing_names_package(const char *path, const char *build_id, bool is_debug, char *hint)
 {
 	CLEANUP(reports_fini)
-	struct reports reports = { .list = must_calloc(1, sizeof(*reports.list)), .nr = 1 };
+	struct missing_reports reports = { .list = must_calloc(1, sizeof(*reports.list)), .nr = 1 };
 	const struct object_report *report = &reports.list[0];
 
 	describe(path, build_id, &reports.list[0]);

@@ -5,8 +5,26 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "doctor/object_report.h"
+#include "format/missing.h"
 #include "recording/recording.h"
 #include "report/summary.h"
+
+/* Objects as reports of files that are not looked into, of which packages can tell. */
+struct missing_reports {
+	struct object_report *list; /* owned [nr] */
+	size_t nr;
+};
+
+struct missing_names {
+	struct missing missing; /* its hints are commands to type, "" where no list knows one */
+	struct missing_reports reports; /* private */
+};
+
+/* Find the names that @recording lacks, with hints. Cost: O(frames), and reading the lists of dpkg,
+ * some 20 ms. */
+void missing_names_find(const struct recording *recording, struct missing_names *ret);
+void missing_names_fini(struct missing_names *missing);
 
 /*
  * Write which objects of @recording lack names or lines, what that costs, and the packages that

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <regex.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -14,6 +15,7 @@
 #include "cli/time_point.h"
 #include "recording/must_add.h"
 #include "view/json.h"
+#include "view/neighbours.h"
 #include "view/share.h"
 
 enum { TOP_LIMIT = 20, FIND_LIMIT = 10, ANALYZE_LIMIT = 10 };
@@ -215,16 +217,20 @@ static int find_time(FILE *to, struct store *store, uint64_t time_ns,
 		     const struct query_options *options, struct fpl_err *err)
 {
 	CLEANUP(windows_fini) struct windows_of_list windows = { 0 };
-	struct store_range range = options->input.range;
+	struct store_range range;
 	const struct store_window *window;
 	int code;
 
-	range.from_ns = time_ns > WINDOW_MAX_NS ? time_ns - WINDOW_MAX_NS : 0;
-	range.to_ns = time_ns + 1;
+	/* also a window without a sample that is wanted holds the time */
+	range = (struct store_range){
+		.from_ns = time_ns > WINDOW_MAX_NS ? time_ns - WINDOW_MAX_NS : 0,
+		.to_ns = time_ns + 1,
+	};
 	code = store_list(store, &range, take_window, &windows, err);
 	if (code || !windows.list.nr)
 		return code ? code : -ENODATA;
 	window = &windows.list.list[windows.list.nr - 1].window;
+	range = options->input.range;
 	range.from_ns = window->t0;
 	range.to_ns = window->t0 + 1;
 	if (!options->json) {
@@ -268,37 +274,148 @@ static void json_found(struct json *json, const struct store_found *found)
 	json_close(json, '}');
 }
 
-/* The windows in which functions that match had the largest share. */
+/* Windows with functions that match the first word, to *ret: those in which they had the largest
+ * share first. */
+static int read_found(struct store *store, const struct query_options *options,
+		      struct windows_of_list *ret, struct fpl_err *err)
+{
+	int code =
+		store_find(store, &options->input.range, options->words[0], take_found, ret, err);
+
+	if (ret->list.nr)
+		qsort(ret->list.list, ret->list.nr, sizeof(*ret->list.list), compare_found);
+	return code;
+}
+
+static size_t nr_found(const struct windows_of_list *windows, const struct query_options *options)
+{
+	size_t limit = options->limit ? options->limit : FIND_LIMIT;
+
+	return windows->list.nr < limit ? windows->list.nr : limit;
+}
+
+static void write_all_found(FILE *to, const struct windows_of_list *windows, size_t nr)
+{
+	fprintf(to, "%-19s %10s %10s %7s %7s\n", "began", "sampled", "samples", "self", "total");
+	for (size_t i = 0; i < nr; i++)
+		write_found(to, &windows->list.list[i]);
+	if (windows->list.nr > nr)
+		fprintf(to, "... and %zu more windows with less\n", windows->list.nr - nr);
+}
+
+/* Members of the object that is open. */
+static void json_all_found(struct json *json, const struct windows_of_list *windows, size_t nr)
+{
+	json_number(json, "windows_with_it", windows->list.nr);
+	JSON_ARRAY(json, "windows", nr, json_found(json, &windows->list.list[i]));
+}
+
 static int find_function(FILE *to, struct store *store, const struct query_options *options,
 			 struct fpl_err *err)
 {
 	CLEANUP(windows_fini) struct windows_of_list windows = { 0 };
 	struct json json = { .to = to };
-	size_t limit = options->limit ? options->limit : FIND_LIMIT, nr;
-	int code = store_find(store, &options->input.range, options->words[0], take_found, &windows,
-			      err);
+	int code = read_found(store, options, &windows, err);
 
+	if (code || !windows.list.nr)
+		return code ? code : -ENODATA;
+	if (!options->json) {
+		write_all_found(to, &windows, nr_found(&windows, options));
+		return 0;
+	}
+	json_open(&json, NULL, '{');
+	json_all_found(&json, &windows, nr_found(&windows, options));
+	json_close(&json, '}');
+	fputc('\n', to);
+	return 0;
+}
+
+/* Functions of @hottest whose name matches @regex, those that are most on stacks first, to @ret
+ * [NEIGHBOURS_FUNCTIONS_MAX]; *ret_nr: how many match. Returns how many are in @ret. */
+static size_t match_functions(const struct hottest *hottest, const regex_t *regex, uint32_t *ret,
+			      size_t *ret_nr)
+{
+	const struct recording *recording = hottest->texts.recording;
+	const struct function_tally *tallies = hottest->tallies.list;
+	AUTO_FREE uint32_t *sources = function_index_sources(&hottest->index);
+	size_t nr = 0;
+
+	*ret_nr = 0;
+	for (uint32_t i = 0; i < hottest->tallies.nr; i++) {
+		uint32_t name = recording->functions[sources[i]].name;
+		size_t at;
+
+		if (!sources[i] || !tallies[i].total ||
+		    regexec(regex, recording_string(recording, name), 0, NULL, 0))
+			continue;
+		++*ret_nr;
+		if (nr < NEIGHBOURS_FUNCTIONS_MAX)
+			nr++;
+		else if (tallies[ret[nr - 1]].total >= tallies[i].total)
+			continue;
+		for (at = nr - 1; at && tallies[ret[at - 1]].total < tallies[i].total; at--)
+			ret[at] = ret[at - 1];
+		ret[at] = i;
+	}
+	return nr;
+}
+
+/* Those that match in the whole range, with who calls them. */
+static void write_functions(FILE *to, const struct recording *recording, const regex_t *regex,
+			    struct json *json)
+{
+	CLEANUP(hottest_fini) struct hottest hottest = { 0 };
+	uint32_t list[NEIGHBOURS_FUNCTIONS_MAX];
+	size_t nr, nr_matching;
+
+	hottest_init(recording, 1, &hottest);
+	nr = match_functions(&hottest, regex, list, &nr_matching);
+	if (json) {
+		json_number(json, "sum", hottest.sum);
+		json_string(json, "of", hottest.measure.noun);
+		json_number(json, "functions_matching", nr_matching);
+		neighbours_json(json, "functions", &hottest.index, list, nr);
+		return;
+	}
+	neighbours_write(to, &hottest.index, list, nr, hottest.sum);
+	if (nr_matching > nr)
+		fprintf(to, "\n... and %zu more functions with less\n", nr_matching - nr);
+}
+
+static void cleanup_regex(regex_t *regex)
+{
+	regfree(regex);
+}
+
+int query_function(FILE *to, struct store *store, const struct query_options *options,
+		   struct fpl_err *err)
+{
+	CLEANUP(windows_fini) struct windows_of_list windows = { 0 };
+	CLEANUP(recording_fini) struct recording recording = { 0 };
+	CLEANUP(cleanup_regex) regex_t regex = { 0 };
+	struct json json = { .to = to };
+	size_t nr;
+	int code = read_found(store, options, &windows, err);
+
+	if (code || !windows.list.nr)
+		return code ? code : -ENODATA;
+	/* store_find() has compiled it, too */
+	alloc_check(regcomp(&regex, options->words[0], REG_EXTENDED | REG_NOSUB));
+	must_recording_init(&recording);
+	code = store_read(store, &options->input.range, &recording, &nr, err);
 	if (code)
 		return code;
-	nr = windows.list.nr < limit ? windows.list.nr : limit;
-	if (windows.list.nr)
-		qsort(windows.list.list, windows.list.nr, sizeof(*windows.list.list),
-		      compare_found);
-	if (options->json) {
-		json_open(&json, NULL, '{');
-		json_number(&json, "windows_with_it", windows.list.nr);
-		JSON_ARRAY(&json, "windows", nr, json_found(&json, &windows.list.list[i]));
-		json_close(&json, '}');
-		fputc('\n', to);
-	} else if (nr) {
-		fprintf(to, "%-19s %10s %10s %7s %7s\n", "began", "sampled", "samples", "self",
-			"total");
-		for (size_t i = 0; i < nr; i++)
-			write_found(to, &windows.list.list[i]);
-		if (windows.list.nr > nr)
-			fprintf(to, "... and %zu more windows with less\n", windows.list.nr - nr);
+	if (!options->json) {
+		write_all_found(to, &windows, nr_found(&windows, options));
+		write_functions(to, &recording, &regex, NULL);
+		return 0;
 	}
-	return nr ? 0 : -ENODATA;
+	json_open(&json, NULL, '{');
+	json_all_found(&json, &windows, nr_found(&windows, options));
+	write_functions(to, &recording, &regex, &json);
+	json_close(&json, '}');
+	fputc('\n', to);
+	return 0;
 }
 
 int query_find(FILE *to, struct store *store, const struct query_options *options,

@@ -29,3 +29,8 @@ FPL_MUST_CHECK int query_analyze(FILE *to, struct store *store, const struct que
  * samples, which is not described. */
 FPL_MUST_CHECK int query_top(FILE *to, struct store *store, const struct query_options *options,
 			     struct fpl_err *err);
+
+/* Write when the functions that match the first word were hot, their callers and their callees.
+ * Errors: those of store_find() and store_read(); -ENODATA no window has one. */
+FPL_MUST_CHECK int query_function(FILE *to, struct store *store,
+				  const struct query_options *options, struct fpl_err *err);

@@ -31,9 +31,10 @@ static const struct argp_option options_list[] = {
 	{ "cgroup", KEY_CGROUP, "REGEX", 0,
 	  "Only tasks in a cgroup with a matching path: of a unit or container", 0 },
 	{ "limit", KEY_LIMIT, "N", 0,
-	  "Lines to list (default: list all, top 20, find and analyze 10); windows of profiles",
+	  "Lines to list (default: list all, top 20, find, analyze and function 10); windows of profiles",
 	  0 },
-	{ "json", KEY_JSON, NULL, 0, "JSON on stdout, of list, top, find, analyze and diff", 0 },
+	{ "json", KEY_JSON, NULL, 0,
+	  "JSON on stdout, of list, top, find, analyze, function, advice and diff", 0 },
 	{ "label", KEY_LABEL, "NAME=VALUE", 0,
 	  "With import: a label of the machine or run, kept with its windows; with profiles otlp: an attribute of the resource (may be repeated)",
 	  0 },
@@ -51,12 +52,16 @@ static const struct {
 	{ "top", QUERY_TOP, false, 0, 0 },
 	{ "find", QUERY_FIND, false, 1, 1 },
 	{ "analyze", QUERY_ANALYZE, false, 0, 1 },
+	{ "function", QUERY_FUNCTION, false, 1, 1 },
+	{ "advice", QUERY_ADVICE, false, 0, 0 },
+	{ "metrics", QUERY_METRICS, false, 0, 0 },
 	{ "profiles", QUERY_PROFILES, false, 0, 1 },
 	{ "diff", QUERY_DIFF, true, 0, 0 },
 	{ "export", QUERY_EXPORT, true, 0, 0 },
 	{ "flame", QUERY_FLAME, true, 0, 0 },
 	{ "import", QUERY_IMPORT, false, 1, SIZE_MAX },
 	{ "check", QUERY_CHECK, false, 0, 0 },
+	{ "resymbolize", QUERY_RESYMBOLIZE, false, 0, 0 },
 };
 
 /* End the process with one line and CLI_EXIT_USAGE. */
@@ -87,12 +92,12 @@ static void check_words(struct query_options *options, struct argp_state *state)
 
 	if (!options->nr_words)
 		refuse(state,
-		       "expected list, top, find, analyze, diff, export, flame, import, check or profiles: fpless query list");
+		       "expected list, top, find, analyze, function, advice, diff, export, flame, import, check, resymbolize, metrics or profiles: fpless query list");
 	while (i < ARRAY_SIZE(asked) && strcmp(asked[i].word, options->words[0]) != 0)
 		i++;
 	if (i == ARRAY_SIZE(asked)) {
 		refuse(state,
-		       "'%s': expected list, top, find, analyze, diff, export, flame, import, check or profiles",
+		       "'%s': expected list, top, find, analyze, function, advice, diff, export, flame, import, check, resymbolize, metrics or profiles",
 		       options->words[0]);
 		return;
 	}
@@ -101,7 +106,9 @@ static void check_words(struct query_options *options, struct argp_state *state)
 	options->nr_words--;
 	if (options->nr_words < asked[i].least)
 		refuse(state, "%s: expected %s", asked[i].word,
-		       options->what == QUERY_FIND ? "a time or a function" : "FILE...");
+		       options->what == QUERY_FIND	 ? "a time or a function"
+		       : options->what == QUERY_FUNCTION ? "a function"
+							 : "FILE...");
 	if (options->nr_words > asked[i].most)
 		refuse(state, "%s: '%s': unexpected", asked[i].word, options->words[asked[i].most]);
 	if (!asked[i].writes &&
@@ -109,8 +116,9 @@ static void check_words(struct query_options *options, struct argp_state *state)
 	     options->output.nr_given || options->output.stats_path))
 		refuse(state, "%s: writes to stdout alone: -o and --format are of export",
 		       asked[i].word);
-	if (options->json && (options->what >= QUERY_EXPORT || options->what == QUERY_PROFILES))
-		refuse(state, "--json: of list, top, find, analyze and diff");
+	if (options->json && (options->what >= QUERY_EXPORT || options->what == QUERY_PROFILES ||
+			      options->what == QUERY_METRICS))
+		refuse(state, "--json: of list, top, find, analyze, function, advice and diff");
 	if (options->input.before.to_ns && options->what != QUERY_DIFF)
 		refuse(state, "--before: of diff");
 	if (options->labels && options->what != QUERY_IMPORT && !is_otlp(options))
@@ -127,6 +135,8 @@ static void check_all(struct query_options *options, struct argp_state *state)
 		output_options_add_format(&options->output, "json", state);
 	if (options->what == QUERY_FLAME)
 		options->output.usual_path = "fpless.html";
+	if (options->what == QUERY_RESYMBOLIZE && !options->input.has_from)
+		options->input.range.from_ns = 0;
 	output_options_check(&options->output, state);
 }
 
@@ -179,8 +189,9 @@ const struct argp query_argp = {
 	.options = options_list,
 	.parser = parse_option,
 	.children = children,
-	.args_doc = "list|top|find|analyze|diff|export|flame|import|check|profiles [WORD...]",
-	.doc = "Ask the store of fpless agent what was hot, when, and what has changed. list: the windows. top: the hottest functions. find TIME: the window of a time. find FUNCTION: when it was hot. analyze [TIME]: the window of a time, its stacks and hottest functions. diff: the changes from one time to another, and whether they exceed noise. export: any format. flame: a page or picture. import FILE...: recordings become windows. check: is the store as it was written? profiles [otlp]: each window as pprofs or OTLP, one for each unit and source, as fpless push sends them.\v"
+	.args_doc =
+		"list|top|find|analyze|function|advice|diff|export|flame|import|check|resymbolize|metrics|profiles [WORD...]",
+	.doc = "Ask the store of fpless agent what was hot, when, and what has changed. list: the windows. top: the hottest functions. find TIME: the window of a time. find FUNCTION: when it was hot. analyze [TIME]: the window of a time, its stacks and hottest functions. function NAME: when it was hot, its callers and callees. advice: samples lost, stacks cut short, names missing, and what helps. diff: the changes from one time to another, and whether they exceed noise. export: any format. flame: a page or picture. import FILE...: recordings become windows. check: is the store as it was written? resymbolize: functions without a name get theirs, by debug files that have come since. metrics: numbers of the store for Prometheus. profiles [otlp]: each window as pprofs or OTLP, one for each unit and source, as fpless push sends them.\v"
 	       "A window belongs to a time if it began in it. The store may be written meanwhile.\n\n"
 	       "Exit status: 0 ok, 1 usage, 2 the store could not be read, 3 no samples, 6 an output could not be written.",
 };

@@ -12,7 +12,7 @@
 
 #define HOUR_NS (3600 * NS_PER_S)
 
-enum { KEY_STORE = 0x3000, KEY_FROM, KEY_TO, KEY_BEFORE };
+enum { KEY_STORE = 0x3000, KEY_FROM, KEY_TO, KEY_BEFORE, KEY_SOURCE };
 
 static const struct argp_option options_list[] = {
 	{ .doc = "Which time of a store of fpless agent:", .group = 5 },
@@ -24,6 +24,9 @@ static const struct argp_option options_list[] = {
 	  "Windows that began at TIME or later (default -1h): -90s, -5m, -1h, -7d, 03:12, 2026-11-29, 2026-11-29T03:12, with Z in UTC, or @SECONDS",
 	  5 },
 	{ "to", KEY_TO, "TIME", 0, "Windows that began before TIME (default now)", 5 },
+	{ "source", KEY_SOURCE, "SOURCE", 0,
+	  "Of these only samples of SOURCE: cpu (time on a CPU), off-cpu (waits), heap (memory), or the name of an event, such as page-faults",
+	  5 },
 	{ 0 },
 };
 
@@ -91,11 +94,12 @@ static void complete(struct store_input *input, struct argp_state *state)
 	struct store_range *range = &input->range;
 
 	if (!input->folder && !input->is_wanted) {
-		if (input->has_from || input->has_to || input->before.to_ns)
+		if (input->has_from || input->has_to || input->before.to_ns || input->range.source)
 			refuse(state, "%s: of --store",
-			       input->has_from ? "--from"
-			       : input->has_to ? "--to"
-					       : "--before");
+			       input->has_from	     ? "--from"
+			       : input->has_to	     ? "--to"
+			       : input->before.to_ns ? "--before"
+						     : "--source");
 		return;
 	}
 	if (!input->folder)
@@ -122,6 +126,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_TO:
 		input->has_to = true;
 		parse_time("--to", arg, input, &input->range.to_ns, state);
+		return 0;
+	case KEY_SOURCE:
+		input->range.source = arg;
 		return 0;
 	case ARGP_KEY_END:
 		complete(input, state);
@@ -202,9 +209,10 @@ const struct input_source *store_input_two(struct store_input *input, char ***re
 	static char before[] = "before", after[] = "after";
 
 	choose_before(input);
-	/* the same tasks in both */
+	/* the same samples in both */
 	input->before.comm = input->range.comm;
 	input->before.cgroup = input->range.cgroup;
+	input->before.source = input->range.source;
 	input->source = (struct input_source){ input, read_two };
 	input->names[0] = before;
 	input->names[1] = after;

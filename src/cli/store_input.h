@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A time of a store as what a verb reads, in place of files: --store, --from, --to, --before. */
+/* A time of a store as what a verb reads, in place of files: --store, --from, --to,
+ * --before, --source. */
 #pragma once
 
 #include <argp.h>
@@ -27,9 +28,10 @@ struct store_input {
 	struct store_range
 		before; /* what it is compared with; to_ns 0: not given, until complete */
 
+	bool has_from, has_to; /* given */
+
 	/* private */
-	bool is_wanted; /* the usual folder where none is given */
-	bool has_from, has_to;
+	bool is_wanted;	     /* the usual folder where none is given */
 	struct store *store; /* owned: once it is open */
 	struct input_source source;
 	char *names[2]; /* borrowed */

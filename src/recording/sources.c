@@ -8,6 +8,36 @@
 
 #include "base/cleanup.h"
 
+/* States that an event's samples are wanted in. */
+enum wanted_state { ANY_STATE, ON_CPU, OFF_CPU };
+
+static const struct {
+	const char *word, *event;
+	enum wanted_state state;
+} words[] = {
+	{ "cpu", "cpu-clock", ANY_STATE },    { "cpu", "task-clock", ANY_STATE },
+	{ "cpu", "cpu-cycles", ANY_STATE },   { "cpu", "wall", ON_CPU },
+	{ "off-cpu", "blocked", ANY_STATE },  { "off-cpu", "wall", OFF_CPU },
+	{ "heap", "allocations", ANY_STATE }, { "heap", "rss", ANY_STATE },
+};
+
+static bool is_state(enum wanted_state wanted, uint8_t state)
+{
+	return wanted == ANY_STATE || state == RECORDING_STATE_COUNT ||
+	       (wanted == ON_CPU ? state == RECORDING_STATE_ON_CPU
+				 : recording_state_is_off_cpu(state));
+}
+
+bool sources_word_means(const char *word, const char *event, uint8_t state)
+{
+	if (!strcmp(word, event))
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (!strcmp(words[i].word, word) && !strcmp(words[i].event, event))
+			return is_state(words[i].state, state);
+	return false;
+}
+
 struct recording_source sources_at(const struct recording *recording, size_t i)
 {
 	if (recording->nr_sources)

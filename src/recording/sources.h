@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,6 +27,13 @@ static inline uint32_t sources_event(const struct recording *recording,
 {
 	return recording->nr_sources ? recording->sources[stack->source].event : recording->event;
 }
+
+/*
+ * Is a stack of the event @event, in @state, of the source @word? The words cpu (time on a CPU),
+ * off-cpu (waits), and heap (allocations and resident memory) stand for several events; any other
+ * is an event's name. @state RECORDING_STATE_COUNT: in any state.
+ */
+bool sources_word_means(const char *word, const char *event, uint8_t state);
 
 #define SOURCES_NONE SIZE_MAX
 

@@ -9,78 +9,12 @@
 #include "recording/sample_type.h"
 #include "view/measure.h"
 #include "report/problems.h"
+#include "report/recording_tally.h"
 #include "report/report_lines.h"
 #include "report/tally.h"
 #include "view/share.h"
 
-/* Samples lost, as far as the files tell. */
-struct losses {
-	uint64_t by_reason[FPL_LOST_COUNT];
-	uint64_t sum; /* also for reasons that are not known here */
-	bool told;
-};
-
-static void count_losses(const struct recording *recording, struct losses *ret)
-{
-	*ret = (struct losses){ .sum = 0 };
-	for (size_t i = 0; i < recording->nr_numbers; i++) {
-		const struct recording_number *number = &recording->numbers[i];
-		const char *key = recording_string(recording, number->key);
-
-		if (strncmp(key, "lost.", 5) != 0)
-			continue;
-		ret->told = true;
-		ret->sum += number->value;
-		for (unsigned reason = 0; reason < FPL_LOST_COUNT; reason++) {
-			if (!strcmp(key + 5, lost_key((enum fpl_lost)reason)))
-				ret->by_reason[reason] = number->value;
-		}
-	}
-}
-
-/* Counts of the user stacks: by stop, and by origin of a frame they have. */
-struct user_stacks {
-	uint64_t stops[FPL_STOP_COUNT], by_origin[FPL_ORIGIN_COUNT];
-	uint64_t nr, told; /* all; those with a stop, which other tools do not write */
-	uint64_t judged;   /* of them, those that could be complete */
-};
-
-static void count_origins(const struct recording *recording, const struct recording_stack *stack,
-			  struct user_stacks *ret)
-{
-	bool seen[FPL_ORIGIN_COUNT] = { false };
-
-	for (uint32_t i = 0; i < stack->nr_user; i++) {
-		uint32_t frame = recording->frame_ids[stack->first_frame + i];
-		uint8_t origin = recording->frames[frame].origin;
-
-		if (origin >= FPL_ORIGIN_COUNT || seen[origin])
-			continue;
-		seen[origin] = true;
-		ret->by_origin[origin] += stack->count;
-	}
-}
-
-static void count_user_stacks(const struct recording *recording, struct user_stacks *ret)
-{
-	*ret = (struct user_stacks){ .nr = 0 };
-	for (size_t i = 0; i < recording->nr_stacks; i++) {
-		const struct recording_stack *stack = &recording->stacks[i];
-		bool is_told = stack->stop < FPL_STOP_COUNT;
-
-		if (stack->no_user || (!is_told && !stack->nr_user))
-			continue;
-		ret->nr += stack->count;
-		if (is_told) {
-			ret->told += stack->count;
-			ret->stops[stack->stop] += stack->count;
-		}
-		count_origins(recording, stack, ret);
-	}
-	ret->judged = ret->told - ret->stops[FPL_STOP_EXITING] - ret->stops[FPL_STOP_EXECING];
-}
-
-static void write_user_stacks(FILE *to, const struct user_stacks *user)
+static void write_user_stacks(FILE *to, const struct recording_tally *user)
 {
 	uint64_t complete = user->stops[FPL_STOP_OUTERMOST];
 
@@ -92,7 +26,7 @@ static void write_user_stacks(FILE *to, const struct user_stacks *user)
 	marked_write(to, user->by_origin, user->nr);
 }
 
-static enum fpl_stop most_common_stop(const struct user_stacks *user)
+static enum fpl_stop most_common_stop(const struct recording_tally *user)
 {
 	unsigned most = FPL_STOP_OUTERMOST + 1;
 
@@ -106,7 +40,7 @@ static enum fpl_stop most_common_stop(const struct user_stacks *user)
 
 /* The place that the recording itself lists first; filters drop that list. */
 static void write_cut_short(FILE *to, const struct recording *recording,
-			    const struct user_stacks *user)
+			    const struct recording_tally *user)
 {
 	const char *function = recording_note(recording, "incomplete.most[].0.function");
 	const char *object = recording_note(recording, "incomplete.most[].0.object");
@@ -208,7 +142,8 @@ static void write_event(FILE *to, const struct recording *recording)
 }
 
 static void write_samples(FILE *to, const struct recording_report *report,
-			  const struct user_stacks *user, const struct losses *losses, bool shares)
+			  const struct recording_tally *user, const struct recording_losses *losses,
+			  bool shares)
 {
 	const struct recording *recording = report->recording;
 	char counted[128], said[256];
@@ -264,15 +199,15 @@ void recording_report_write(FILE *to, const struct recording_report *report, boo
 	const struct recording *recording = report->recording;
 	uint64_t weight = weight_of(recording);
 	struct measure measure;
-	struct user_stacks user;
-	struct losses losses;
+	struct recording_tally user;
+	struct recording_losses losses;
 	bool shares;
 
 	measure_init(recording, &measure);
 	shares = recording->weight_unit ? report->shown >= SUMMARY_SHARE_EVENTS
 					: !weight || weight >= SUMMARY_SHARE_NS;
-	count_user_stacks(recording, &user);
-	count_losses(recording, &losses);
+	recording_tally_count(recording, &user);
+	recording_losses_count(recording, &losses);
 	write_samples(to, report, &user, &losses, shares);
 	summary_write_outputs(to, report->outputs, report->nr_outputs);
 	if (shares)

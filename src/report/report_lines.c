@@ -31,7 +31,7 @@ void stops_write(FILE *to, const uint64_t stops[FPL_STOP_COUNT])
 	counts_write(to, stops, FPL_STOP_COUNT, stop_key_at);
 }
 
-static const char *lost_advice(enum fpl_lost lost, bool is_clock)
+const char *lost_advice(enum fpl_lost lost, bool is_clock)
 {
 	static const char *const advice[FPL_LOST_COUNT] = {
 		[FPL_LOST_RING_FULL] = "a lower -F, or more --ring-memory",

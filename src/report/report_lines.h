@@ -11,8 +11,10 @@
 /* Write "  stops        outermost 12, no_cfi 3": user stacks by stop. */
 void stops_write(FILE *to, const uint64_t stops[FPL_STOP_COUNT]);
 
-/* Write a line for each reason for which samples were lost, with its fix. @is_clock: -F says how
- * many there are; else -c. */
+/* Advice against @lost, static. @is_clock: -F says how many samples there are; else -c. */
+const char *lost_advice(enum fpl_lost lost, bool is_clock);
+
+/* Write a line for each reason for which samples were lost, with its fix. @is_clock: as above. */
 void losses_write(FILE *to, const uint64_t lost[FPL_LOST_COUNT], bool is_clock);
 
 /*

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/io.h"
 #include "base/log.h"
+#include "base/prometheus.h"
 #include "base/service.h"
 #include "serve/answer.h"
 #include "base/asking.h"
@@ -92,36 +93,56 @@ static ssize_t read_metrics(const char *path, char *ret)
 	return io_read(fd, ret, METRICS_BYTES);
 }
 
-static enum MHD_Result give_metrics(struct server *server, struct MHD_Connection *connection)
+/* Does the agent tell its numbers? Else those of the store are asked for. */
+static bool has_agent(const struct server *server)
+{
+	return server->options->metrics && !access(server->options->metrics, F_OK);
+}
+
+/* Answer with metrics, @text [@nr], and the server's own behind them. */
+static enum MHD_Result answer_metrics(const struct server *server,
+				      struct MHD_Connection *connection, const char *text,
+				      size_t nr)
 {
 	static const char *const names[] = { "answered", "refused", "failed" };
-	static const char type[] = "text/plain; version=0.0.4; charset=utf-8";
-	const char *path = server->options->metrics;
-	AUTO_FREE char *text = must_malloc(METRICS_BYTES), *whole = NULL;
-	ssize_t nr;
+	AUTO_FREE char *whole = NULL;
 	size_t size;
-	FILE *to;
+	FILE *to = must_memstream(&whole, &size);
 
-	if (!path)
-		return answer_line(
-			connection, MHD_HTTP_NOT_FOUND,
-			"no metrics: fpless serve --metrics FILE, the file of the agent");
-	nr = read_metrics(path, text);
+	fwrite(text, 1, nr, to);
+	prometheus_family(to, "serve_requests_total", "counter",
+			  "Requests by what became of them.");
+	for (size_t i = 0; i < OUTCOME_COUNT; i++)
+		prometheus_labelled(to, "serve_requests_total", "outcome", names[i],
+				    server->outcomes[i]);
+	must_memstream_close(to);
+	return answer_text(connection, QUESTION_METRICS_TYPE, whole, size);
+}
+
+static enum MHD_Result give_metrics(struct server *server, struct MHD_Connection *connection)
+{
+	const char *path = server->options->metrics;
+	AUTO_FREE char *text = must_malloc(METRICS_BYTES);
+	ssize_t nr = read_metrics(path, text);
+
 	if (nr < 0) {
 		fpl_log(FPL_LOG_WARN, "%s: %s", path, strerror((int)-nr));
 		return answer_line(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
 				   "the file of metrics cannot be read");
 	}
-	to = must_memstream(&whole, &size);
-	fwrite(text, 1, (size_t)nr, to);
-	fputs("# HELP fpless_serve_requests_total Requests by what became of them.\n"
-	      "# TYPE fpless_serve_requests_total counter\n",
-	      to);
-	for (size_t i = 0; i < OUTCOME_COUNT; i++)
-		fprintf(to, "fpless_serve_requests_total{outcome=\"%s\"} %llu\n", names[i],
-			(unsigned long long)server->outcomes[i]);
-	must_memstream_close(to);
-	return answer_text(connection, type, whole, size);
+	return answer_metrics(server, connection, text, (size_t)nr);
+}
+
+/* Those of the store, in the file of memory @fd, which is taken over. */
+static enum MHD_Result give_store_metrics(struct server *server, struct MHD_Connection *connection,
+					  int fd)
+{
+	AUTO_FREE char *text = must_malloc(METRICS_BYTES);
+	AUTO_FD int owned = fd;
+	ssize_t nr = lseek(owned, 0, SEEK_SET) ? -errno : io_read(owned, text, METRICS_BYTES);
+
+	return nr < 0 ? answer_line(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, strerror((int)-nr))
+		      : answer_metrics(server, connection, text, (size_t)nr);
 }
 
 static const struct given {
@@ -183,17 +204,13 @@ static enum MHD_Result refuse(struct server *server, struct visitor *visitor, un
 static enum MHD_Result ask(struct server *server, struct visitor *visitor)
 {
 	struct question *question = &visitor->question;
-	AUTO_FREE char *store = must_asprintf("--store=%s", server->options->store);
 	struct fpl_err err = { 0 };
-	int code = question_parse(visitor->target, question, &err);
+	int code = question_parse(visitor->target, server->options->store, question, &err);
 
 	if (code)
 		return refuse(server, visitor,
 			      code == -ENOENT ? MHD_HTTP_NOT_FOUND : MHD_HTTP_BAD_REQUEST, err.msg);
-	question->words[question->nr_words] = store;
-	question->words[question->nr_words + 1] = NULL;
 	code = asking_start(server->options->program, question->words, &visitor->asking, &err);
-	question->words[question->nr_words] = NULL;
 	if (code) {
 		visitor->state = ANSWERED;
 		server->outcomes[OUTCOME_FAILED]++;
@@ -214,6 +231,8 @@ static enum MHD_Result answer(struct server *server, struct visitor *visitor)
 	asking_fini(&visitor->asking);
 	if (visitor->status == MHD_HTTP_OK) {
 		server->outcomes[OUTCOME_ANSWERED]++;
+		if (!strcmp(visitor->question.type, QUESTION_METRICS_TYPE))
+			return give_store_metrics(server, visitor->connection, fd);
 		return answer_file(visitor->connection, &visitor->question, fd);
 	}
 	close(fd);
@@ -253,7 +272,7 @@ static enum MHD_Result handle(void *ctx, struct MHD_Connection *connection, cons
 		return refuse(server, visitor, status, why);
 	if (visitor->is_long)
 		return refuse(server, visitor, MHD_HTTP_URI_TOO_LONG, "the address is too long");
-	if (!given)
+	if (!given || (given->give == give_metrics && !has_agent(server)))
 		return ask(server, visitor);
 	visitor->state = ANSWERED;
 	server->outcomes[OUTCOME_ANSWERED]++;

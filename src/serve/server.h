@@ -12,7 +12,7 @@
 
 struct server_options {
 	const char *program; /* borrowed: fpless */
-	const char *store;   /* its folder */
+	const char *store;   /* "--store=FOLDER" */
 	const char *metrics; /* a file of metrics; NULL: none */
 	const struct door *door;
 };

@@ -54,10 +54,11 @@ struct store_window {
 	uint64_t lost;	   /* in all ways */
 };
 
-/* Windows that began in [from_ns, to_ns). */
+/* Windows that began in [from_ns, to_ns), and of their samples those that are wanted. */
 struct store_range {
 	uint64_t from_ns, to_ns;
 	const char *comm, *cgroup; /* POSIX extended regular expressions; NULL: all */
+	const char *source;	   /* a word of sources_word_means(); NULL: all */
 };
 
 /*
@@ -99,8 +100,12 @@ FPL_MUST_CHECK int store_insert(struct store *store, const struct recording *rec
  */
 FPL_MUST_CHECK int store_tend(struct store *store, uint64_t now_ns, struct fpl_err *err);
 
-/* Hand the windows that begin in @range, by their beginnings, to @each; another answer than 0 ends
- * that, and is returned. */
+/*
+ * Hand the windows that begin in @range, by their beginnings, to @each; another answer than 0 ends
+ * that, and is returned. Where not all samples are wanted, a window has the sums of those that are
+ * (but for lost, which is of all), and one without any is left out. Errors also: -EINVAL a bad
+ * regular expression. Cost: O(windows); where not all are wanted as store_read().
+ */
 FPL_MUST_CHECK int store_list(struct store *store, const struct store_range *range,
 			      int (*each)(void *ctx, const struct store_window *window), void *ctx,
 			      struct fpl_err *err);
@@ -125,6 +130,33 @@ struct store_found {
 FPL_MUST_CHECK int store_find(struct store *store, const struct store_range *range,
 			      const char *function,
 			      int (*each)(void *ctx, const struct store_found *found), void *ctx,
+			      struct fpl_err *err);
+
+/* A function without a name, in a file with a build-id. Texts are the store's, until it is changed.
+ */
+struct store_unnamed {
+	uint32_t id; /* of the function */
+	const char *path, *build_id;
+	uint64_t start; /* its first address in the file, or one within it, as the file has them */
+};
+
+/* Hand the functions of windows that begin in @range that a file may name to @each. */
+FPL_MUST_CHECK int store_unnamed(struct store *store, const struct store_range *range,
+				 void (*each)(void *ctx, const struct store_unnamed *function),
+				 void *ctx, struct fpl_err *err);
+
+/* A name for the function @id, of store_unnamed(). */
+struct store_name {
+	uint32_t id;
+	const char *name, *file; /* file "": not known */
+	uint32_t line;		 /* where it begins there; 0: not known */
+};
+
+/*
+ * Give functions their names, in every window that has them; store_open_to_write() has opened the
+ * store. In short transactions: those before an error stay. Errors also: -ENOSPC; -E2BIG.
+ */
+FPL_MUST_CHECK int store_name(struct store *store, const struct store_name *names, size_t nr,
 			      struct fpl_err *err);
 
 /* Look at all of it: SQLite's own check, every row and every window. Cost: O(bytes). */

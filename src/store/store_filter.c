@@ -2,6 +2,7 @@
 /* The series of windows that a range wants. */
 #include <errno.h>
 
+#include "recording/sources.h"
 #include "store/store_state.h"
 
 enum { UNKNOWN, WANTED, REFUSED };
@@ -25,6 +26,7 @@ int store_filter_init(struct store_filter *filter, const struct store_range *ran
 {
 	int code = store_regex("--comm", range->comm, &filter->comm, &filter->has_comm, err);
 
+	filter->source = range->source;
 	return code ? code
 		    : store_regex("--cgroup", range->cgroup, &filter->cgroup, &filter->has_cgroup,
 				  err);
@@ -43,19 +45,48 @@ static bool matches(const struct store_filter *filter, const struct dictionary *
 		    uint32_t series)
 {
 	const uint64_t *cells = rows_cells(dictionary, ROWS_SERIES, series);
+	uint64_t source = cells[SERIES_SOURCE];
 
+	if (filter->source &&
+	    (source >= filter->nr_events ||
+	     !sources_word_means(filter->source, rows_text(dictionary, filter->events[source]),
+				 (uint8_t)cells[SERIES_STATE])))
+		return false;
 	return (!filter->has_comm ||
 		!regexec(&filter->comm, rows_text(dictionary, cells[SERIES_COMM]), 0, NULL, 0)) &&
 	       (!filter->has_cgroup ||
 		!regexec(&filter->cgroup, rows_text(dictionary, cells[SERIES_CGROUP]), 0, NULL, 0));
 }
 
-bool store_filter_wants(struct store_filter *filter, const struct store *store, uint32_t series)
+bool store_filter_is_empty(const struct store_filter *filter)
+{
+	return !filter->has_comm && !filter->has_cgroup && !filter->source;
+}
+
+/* Sources are numbered by run, and what is known of series is known of one. */
+static void take_run(struct store_filter *filter, const struct dictionary *dictionary, uint32_t run)
+{
+	uint64_t row = rows_cells(dictionary, ROWS_RUN, run)[RUN_SOURCE];
+
+	filter->run = run;
+	filter->wanted.nr = 0;
+	for (filter->nr_events = 0; row && filter->nr_events < RECORDING_SOURCES_MAX;) {
+		const uint64_t *cells = rows_cells(dictionary, ROWS_SOURCE, (uint32_t)row);
+
+		filter->events[filter->nr_events++] = (uint32_t)cells[SOURCE_EVENT];
+		row = cells[SOURCE_NEXT];
+	}
+}
+
+bool store_filter_wants(struct store_filter *filter, const struct store *store, uint64_t run,
+			uint32_t series)
 {
 	uint8_t *known;
 
-	if (!filter->has_comm && !filter->has_cgroup)
+	if (store_filter_is_empty(filter))
 		return true;
+	if (filter->source && filter->run != run)
+		take_run(filter, &store->dictionary, (uint32_t)run);
 	while (series >= filter->wanted.nr)
 		must_push(&filter->wanted, UNKNOWN);
 	known = &filter->wanted.list[series];

@@ -57,7 +57,8 @@ static void count(struct finding *finding, const struct window_data *data, struc
 		uint64_t function = rows_cells(&finding->store->dictionary, ROWS_NODE,
 					       entry->node)[NODE_FUNCTION];
 
-		if (!store_filter_wants(&finding->filter, finding->store, entry->series))
+		if (!store_filter_wants(&finding->filter, finding->store, ret->window.run,
+					entry->series))
 			continue;
 		/* sums of a window's counts fit, as it was checked when it was read */
 		ret->wanted += entry->count;

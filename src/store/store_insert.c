@@ -287,29 +287,13 @@ static uint32_t run_row(struct insertion *insertion, const char *labels)
 	return row_of(insertion, ROWS_RUN, cells);
 }
 
-/* A task that begins or ends another program has no stack to be whole. */
-static bool is_judged(const struct window_entry *entry)
-{
-	return !entry->no_user && entry->stop < FPL_STOP_COUNT && entry->stop != FPL_STOP_EXITING &&
-	       entry->stop != FPL_STOP_EXECING;
-}
-
 static int add_up(const struct window_data *data, struct store_window *window)
 {
-	for (size_t i = 0; i < data->entries.nr; i++) {
-		const struct window_entry *entry = &data->entries.list[i];
-		uint64_t count = entry->count;
+	int error = 0;
 
-		if (__builtin_add_overflow(window->samples, count, &window->samples) ||
-		    __builtin_add_overflow(window->weight, entry->weight, &window->weight) ||
-		    window->samples > INT64_MAX || window->weight > INT64_MAX)
-			return -EOVERFLOW;
-		if (!is_judged(entry))
-			continue;
-		window->judged += count;
-		window->complete += entry->stop == FPL_STOP_OUTERMOST ? count : 0;
-	}
-	return window->lost > INT64_MAX ? -EOVERFLOW : 0;
+	for (size_t i = 0; !error && i < data->entries.nr; i++)
+		error = store_windows_count(window, &data->entries.list[i]);
+	return error ? error : window->lost > INT64_MAX ? -EOVERFLOW : 0;
 }
 
 static int make_window(struct insertion *insertion, const char *labels, struct store_window *ret)

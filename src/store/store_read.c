@@ -16,6 +16,8 @@
 struct sum {
 	uint32_t run;
 	uint64_t t0, busy_ns;
+	uint64_t refused; /* samples that the range does not want */
+	size_t nr_windows;
 	struct window_data data;
 	/* Two arrays find an entry, in place of an id_table: leaves ascend in a window, so they are
 	 * read in order, and a day has millions. 1 + the last entry of a node, 0: none yet; 1 + the
@@ -28,14 +30,14 @@ struct reading {
 	const struct store_range *range;
 	struct store_filter filter;
 	VECTOR(struct sum) sums;
-	size_t nr_windows;
-	uint64_t refused; /* samples that the range does not want */
 
 	/* of the recording that is made */
 	struct recording *to;
 	VECTOR(uint32_t) frames;  /* by node: 1 + the frame that ends there, 0: not made */
 	VECTOR(uint32_t) callers; /* by node, where its frame is made: the node of the caller */
 	uint32_t *texts;	  /* owned: by row, 1 + the text */
+	uint8_t sources[RECORDING_SOURCES_MAX]; /* by number in the run: that in the recording */
+	size_t nr_sources;			/* of the run */
 	VECTOR(uint32_t) user, kernel;
 };
 
@@ -121,13 +123,14 @@ static int add_window(struct reading *reading, const struct store_window *window
 			    ? -EOVERFLOW
 			    : 0;
 
-	reading->nr_windows++;
+	sum->nr_windows++;
 	for (size_t i = 0; !error && i < data->entries.nr; i++) {
 		const struct window_entry *entry = &data->entries.list[i];
 
-		if (store_filter_wants(&reading->filter, reading->store, entry->series))
+		if (store_filter_wants(&reading->filter, reading->store, window->run,
+				       entry->series))
 			error = add_entry(sum, entry);
-		else if (__builtin_add_overflow(reading->refused, entry->count, &reading->refused))
+		else if (__builtin_add_overflow(sum->refused, entry->count, &sum->refused))
 			error = -EOVERFLOW;
 	}
 	for (size_t i = 0; !error && i < data->numbers.nr; i++)
@@ -239,12 +242,14 @@ static int add_stack(struct reading *reading, const struct window_entry *entry)
 		.no_user = entry->no_user,
 		.has = (uint8_t)series[SERIES_HAS],
 		.state = (uint8_t)series[SERIES_STATE],
-		.source = (uint8_t)series[SERIES_SOURCE],
 		.comm = text_of(reading, series[SERIES_COMM]),
 		.cgroup = text_of(reading, series[SERIES_CGROUP]),
 		.key = text_of(reading, series[SERIES_KEY]),
 	};
 
+	if (series[SERIES_SOURCE] >= reading->nr_sources)
+		return -EBADMSG;
+	key.source = reading->sources[series[SERIES_SOURCE]];
 	reading->user.nr = reading->kernel.nr = 0;
 	for (uint32_t node = entry->node; node; node = reading->callers.list[node]) {
 		uint32_t frame;
@@ -259,8 +264,7 @@ static int add_stack(struct reading *reading, const struct window_entry *entry)
 		else
 			must_push(&reading->user, frame);
 	}
-	if (reading->user.nr > UINT16_MAX || reading->kernel.nr > UINT16_MAX ||
-	    (reading->to->nr_sources ? key.source >= reading->to->nr_sources : key.source))
+	if (reading->user.nr > UINT16_MAX || reading->kernel.nr > UINT16_MAX)
 		return -EBADMSG;
 	key.nr_user = (uint16_t)reading->user.nr;
 	key.nr_kernel = (uint16_t)reading->kernel.nr;
@@ -273,12 +277,20 @@ static int add_stack(struct reading *reading, const struct window_entry *entry)
 static int take_sources(struct reading *reading, uint64_t row)
 {
 	struct recording_source list[RECORDING_SOURCES_MAX];
+	const struct dictionary *dictionary = &reading->store->dictionary;
+	const char *wanted = reading->range->source;
 	size_t nr = 0;
 
-	while (row && nr < RECORDING_SOURCES_MAX) {
-		const uint64_t *cells =
-			rows_cells(&reading->store->dictionary, ROWS_SOURCE, (uint32_t)row);
+	reading->nr_sources = 0;
+	while (row && reading->nr_sources < RECORDING_SOURCES_MAX) {
+		const uint64_t *cells = rows_cells(dictionary, ROWS_SOURCE, (uint32_t)row);
 
+		row = cells[SOURCE_NEXT];
+		reading->sources[reading->nr_sources++] = (uint8_t)nr;
+		if (wanted &&
+		    !sources_word_means(wanted, rows_text(dictionary, cells[SOURCE_EVENT]),
+					RECORDING_STATE_COUNT))
+			continue;
 		list[nr++] = (struct recording_source){
 			.event = text_of(reading, cells[SOURCE_EVENT]),
 			.weight_type = text_of(reading, cells[SOURCE_WEIGHT_TYPE]),
@@ -286,10 +298,11 @@ static int take_sources(struct reading *reading, uint64_t row)
 			.hz = cells[SOURCE_HZ],
 			.period = cells[SOURCE_PERIOD],
 		};
-		row = cells[SOURCE_NEXT];
 	}
 	if (row)
 		return -EBADMSG;
+	if (!nr)
+		return 0;
 	alloc_check(sources_set(reading->to, list, nr) == -ENOMEM);
 	return 0;
 }
@@ -374,7 +387,10 @@ int store_read(struct store *store, const struct store_range *range, struct reco
 {
 	CLEANUP(reading_fini) struct reading reading = { .store = store, .range = range };
 	struct merge_result result = { 0 };
+	uint64_t refused = 0;
 	int code = store_filter_init(&reading.filter, range, err);
+
+	*ret_nr = 0;
 
 	if (!code)
 		code = store_rows_load(store, err);
@@ -383,38 +399,68 @@ int store_read(struct store *store, const struct store_range *range, struct reco
 	for (size_t i = 0; !code && i < reading.sums.nr; i++) {
 		CLEANUP(recording_fini) struct recording run = { 0 };
 		struct recording *to = reading.sums.nr > 1 ? &run : ret;
+		struct sum *sum = &reading.sums.list[i];
 
+		/* nor are the books of a run wanted that has no such source */
+		if (range->source && !sum->data.entries.nr)
+			continue;
+		*ret_nr += sum->nr_windows;
 		if (to == &run)
 			must_recording_init(&run);
-		code = make_recording(&reading, &reading.sums.list[i], to);
+		code = __builtin_add_overflow(refused, sum->refused, &refused)
+			       ? -EOVERFLOW
+			       : make_recording(&reading, sum, to);
 		if (!code && to == &run)
 			code = recording_merge(ret, &run, NULL, &result);
 		if (code)
 			code = fail(&reading, code, err);
 	}
-	if (!code && reading.refused) {
-		must_add_number(ret, "filtered", reading.refused);
+	if (!code && refused) {
+		must_add_number(ret, "filtered", refused);
 		recording_recount(ret, true);
 	}
-	*ret_nr = reading.nr_windows;
 	return code;
+}
+
+/* Let the sums of @window be those of the entries that are wanted. Errors: -EOVERFLOW. */
+static int count_wanted(struct store *store, struct store_filter *filter,
+			const struct window_data *data, struct store_window *window)
+{
+	window->samples = window->weight = window->judged = window->complete = 0;
+	for (size_t i = 0; i < data->entries.nr; i++) {
+		const struct window_entry *entry = &data->entries.list[i];
+
+		if (store_filter_wants(filter, store, window->run, entry->series) &&
+		    store_windows_count(window, entry))
+			return -EOVERFLOW;
+	}
+	return 0;
 }
 
 int store_list(struct store *store, const struct store_range *range,
 	       int (*each)(void *ctx, const struct store_window *window), void *ctx,
 	       struct fpl_err *err)
 {
+	CLEANUP(store_filter_fini) struct store_filter filter = { 0 };
 	CLEANUP(cleanup_statement) sqlite3_stmt *statement = NULL;
-	int code = store_windows_begin(store, "WHERE t0>=?1 AND t0<?2 ORDER BY t0,id",
-				       range->from_ns, range->to_ns, &statement, err);
+	int code = store_filter_init(&filter, range, err);
+	bool is_whole = store_filter_is_empty(&filter);
 
+	if (!code && !is_whole)
+		code = store_rows_load(store, err);
+	if (!code)
+		code = store_windows_begin(store, "WHERE t0>=?1 AND t0<?2 ORDER BY t0,id",
+					   range->from_ns, range->to_ns, &statement, err);
 	while (!code) {
+		CLEANUP(window_data_fini) struct window_data data = { 0 };
 		struct store_window window;
 
-		code = store_windows_next(store, statement, &window, NULL, err);
+		code = store_windows_next(store, statement, &window, is_whole ? NULL : &data, err);
 		if (code != 1)
 			return code;
-		code = each(ctx, &window);
+		if (!is_whole && count_wanted(store, &filter, &data, &window))
+			return store_damaged(store, "the weights of a window", err);
+		code = is_whole || window.samples ? each(ctx, &window) : 0;
 	}
 	return code;
 }

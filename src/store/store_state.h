@@ -67,6 +67,10 @@ FPL_MUST_CHECK int store_windows_next(struct store *store, sqlite3_stmt *stateme
 				      struct store_window *ret, struct window_data *data,
 				      struct fpl_err *err);
 
+/* Add an entry to the samples, weight, judged and complete of @window. Errors: -EOVERFLOW. */
+FPL_MUST_CHECK int store_windows_count(struct store_window *window,
+				       const struct window_entry *entry);
+
 /* Put a window in, in the transaction that is open; its id is new. */
 FPL_MUST_CHECK int store_windows_put(struct store *store, const struct store_window *window,
 				     const struct window_data *data, struct fpl_err *err);
@@ -85,7 +89,13 @@ FPL_MUST_CHECK int store_damaged(const struct store *store, const char *what, st
 struct store_filter {
 	regex_t comm, cgroup;
 	bool has_comm, has_cgroup;
-	VECTOR(uint8_t) wanted; /* private: by series */
+	const char *source; /* NULL: all */
+
+	/* private */
+	uint32_t run;				/* of the windows at hand */
+	uint32_t events[RECORDING_SOURCES_MAX]; /* texts, by the number of its sources */
+	size_t nr_events;
+	VECTOR(uint8_t) wanted; /* by series */
 };
 
 /* Compile @text, of @option; NULL: *ret_has is false. Errors: -EINVAL. */
@@ -95,7 +105,10 @@ FPL_MUST_CHECK int store_regex(const char *option, const char *text, regex_t *re
 FPL_MUST_CHECK int store_filter_init(struct store_filter *filter, const struct store_range *range,
 				     struct fpl_err *err);
 void store_filter_fini(struct store_filter *filter);
-bool store_filter_wants(struct store_filter *filter, const struct store *store, uint32_t series);
+bool store_filter_is_empty(const struct store_filter *filter);
+/* @run: the window's. */
+bool store_filter_wants(struct store_filter *filter, const struct store *store, uint64_t run,
+			uint32_t series);
 
 /* store_sweep.c: a step. Returns 1 where more is to do. */
 FPL_MUST_CHECK int store_sweep_step(struct store *store, struct fpl_err *err);

@@ -93,6 +93,28 @@ int store_windows_next(struct store *store, sqlite3_stmt *statement, struct stor
 	return 1;
 }
 
+/* A task that begins or ends another program has no stack to be whole. */
+static bool is_judged(const struct window_entry *entry)
+{
+	return !entry->no_user && entry->stop < FPL_STOP_COUNT && entry->stop != FPL_STOP_EXITING &&
+	       entry->stop != FPL_STOP_EXECING;
+}
+
+int store_windows_count(struct store_window *window, const struct window_entry *entry)
+{
+	uint64_t count = entry->count;
+
+	if (__builtin_add_overflow(window->samples, count, &window->samples) ||
+	    __builtin_add_overflow(window->weight, entry->weight, &window->weight) ||
+	    window->samples > INT64_MAX || window->weight > INT64_MAX)
+		return -EOVERFLOW;
+	if (is_judged(entry)) {
+		window->judged += count;
+		window->complete += entry->stop == FPL_STOP_OUTERMOST ? count : 0;
+	}
+	return 0;
+}
+
 /* Its id goes into the digest, so it is chosen here. */
 static int next_id(struct store *store, uint64_t *ret, struct fpl_err *err)
 {

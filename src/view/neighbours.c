@@ -13,8 +13,8 @@
 #include "view/measure.h"
 #include "view/stack_slots.h"
 
-/* Callers, and callees, that are told apart. */
-enum { NR_SHOWN = 5 };
+/* Callers, and callees, that are told apart: for readers, and for programs. */
+enum { NR_SHOWN = 5, NR_IN_JSON = 20 };
 
 /* A function that is next to one. */
 struct neighbour {
@@ -128,14 +128,10 @@ static const char *text_of(const struct function_index *index, uint32_t function
 static void write_side(FILE *to, const struct function_index *index, struct side *side,
 		       const char *indent, uint64_t sum)
 {
+	const struct neighbour *list = side->all.list;
 	size_t nr_left = 0;
 
-	const struct neighbour *list = side->all.list;
-	size_t nr = side->all.nr;
-
-	if (nr)
-		qsort(side->all.list, nr, sizeof(*list), compare_neighbours);
-	for (size_t i = 0; i < nr && list[i].count; i++) {
+	for (size_t i = 0; i < side->all.nr && list[i].count; i++) {
 		if (i < NR_SHOWN)
 			fprintf(to, " %6.1f%%  %s%s\n", share_percent(list[i].count, sum), indent,
 				text_of(index, list[i].function));
@@ -163,23 +159,88 @@ static void write_entry(FILE *to, const struct function_index *index, struct ent
 	write_side(to, index, &entry->callees, "    ", sum);
 }
 
-void neighbours_write(FILE *to, const struct function_index *index, const uint32_t *functions,
-		      size_t nr, uint64_t sum)
+static void sort_side(struct side *side)
+{
+	if (side->all.nr)
+		qsort(side->all.list, side->all.nr, sizeof(*side->all.list), compare_neighbours);
+}
+
+/* Count those of @functions [@nr]; *ret is zero at first. */
+static void count_entries(const struct function_index *index, const uint32_t *functions, size_t nr,
+			  struct entries *ret)
 {
 	const struct recording *recording = index->texts->recording;
-	CLEANUP(entries_fini) struct entries entries = { .nr = 0 };
 	struct measure measure;
 
 	measure_init(recording, &measure);
-	for (; entries.nr < nr && entries.nr < NEIGHBOURS_FUNCTIONS_MAX; entries.nr++)
-		entries.list[entries.nr].function = functions[entries.nr];
+	for (; ret->nr < nr && ret->nr < NEIGHBOURS_FUNCTIONS_MAX; ret->nr++)
+		ret->list[ret->nr].function = functions[ret->nr];
 	for (size_t i = 0; i < recording->nr_stacks; i++) {
-		make_chain(&entries, index, &recording->stacks[i]);
-		for (size_t j = 0; j < entries.nr; j++)
-			count_chain(&entries.list[j], entries.chain.list, entries.chain.nr,
+		make_chain(ret, index, &recording->stacks[i]);
+		for (size_t j = 0; j < ret->nr; j++)
+			count_chain(&ret->list[j], ret->chain.list, ret->chain.nr,
 				    (uint32_t)(i + 1),
 				    measure_stack(&measure, &recording->stacks[i]));
 	}
+	for (size_t i = 0; i < ret->nr; i++) {
+		sort_side(&ret->list[i].callers);
+		sort_side(&ret->list[i].callees);
+	}
+}
+
+void neighbours_write(FILE *to, const struct function_index *index, const uint32_t *functions,
+		      size_t nr, uint64_t sum)
+{
+	CLEANUP(entries_fini) struct entries entries = { .nr = 0 };
+
+	count_entries(index, functions, nr, &entries);
 	for (size_t i = 0; i < entries.nr; i++)
 		write_entry(to, index, &entries.list[i], sum);
+}
+
+static void json_function(struct json *json, const struct function_index *index, uint32_t function)
+{
+	char buf[128];
+
+	json_string(json, "function", text_of(index, function));
+	json_string(json, "object", function_index_place(index, function, buf, sizeof(buf)));
+}
+
+static void json_side(struct json *json, const char *key, const struct function_index *index,
+		      const struct side *side)
+{
+	json_open(json, key, '[');
+	for (size_t i = 0; i < side->all.nr && i < NR_IN_JSON; i++) {
+		const struct neighbour *neighbour = &side->all.list[i];
+
+		if (!neighbour->count)
+			break;
+		json_open(json, NULL, '{');
+		json_function(json, index, neighbour->function);
+		json_number(json, "total", neighbour->count);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
+static void json_entry(struct json *json, const struct function_index *index,
+		       const struct entry *entry)
+{
+	json_open(json, NULL, '{');
+	json_function(json, index, entry->function);
+	json_number(json, "self", entry->self);
+	json_number(json, "total", entry->total);
+	json_number(json, "outermost", entry->callers.outermost);
+	json_side(json, "callers", index, &entry->callers);
+	json_side(json, "callees", index, &entry->callees);
+	json_close(json, '}');
+}
+
+void neighbours_json(struct json *json, const char *key, const struct function_index *index,
+		     const uint32_t *functions, size_t nr)
+{
+	CLEANUP(entries_fini) struct entries entries = { .nr = 0 };
+
+	count_entries(index, functions, nr, &entries);
+	JSON_ARRAY(json, key, entries.nr, json_entry(json, index, &entries.list[i]));
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "view/function_index.h"
+#include "view/json.h"
 
 /*
  * Write an entry for each of @functions [nr], at most NEIGHBOURS_FUNCTIONS_MAX: its callers,
@@ -17,3 +18,11 @@
 
 void neighbours_write(FILE *to, const struct function_index *index, const uint32_t *functions,
 		      size_t nr, uint64_t sum);
+
+/*
+ * The same as the member @key of the object that is open: an array of objects with function,
+ * object, self, total, outermost (of total, without a caller), callers and callees, of which there
+ * are 20 at most.
+ */
+void neighbours_json(struct json *json, const char *key, const struct function_index *index,
+		     const uint32_t *functions, size_t nr);

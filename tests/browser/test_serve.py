@@ -103,6 +103,10 @@ class Served(HtmlCase):
             page.press("Escape")
             page.wait("!fpless.state.to && !fpless.state.before_to")
             self.await_report(page, "/report", "all", "idle", "main", "other")
+        # a source that the store does not have
+        with self.open_served("span=3600&source=cpu") as page:
+            self.await_report(page, "/report", "all", "app", "hot", "idle", "main", "main", "other", "work")
+            self.assertEqual(page.evaluate("document.getElementById('source').value"), "cpu")
         # an old link, of a day that is not shown otherwise
         with self.open_served(f"span=300&from={NOW - 700}&to={NOW - 310}") as page:
             self.wait_text(page, "#said", "5 windows")

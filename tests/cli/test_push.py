@@ -19,6 +19,7 @@ FPLESS = os.path.realpath(sys.argv[1])
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "support"))
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "browser"))
 
+import dashboard  # noqa: E402
 from fake_backend import Collector, Parca, Pyroscope  # noqa: E402
 from recordings import Recording  # noqa: E402
 from waiting import wait_for  # noqa: E402
@@ -110,6 +111,7 @@ class Push(PushCase):
         with open(prom, encoding="ascii") as file:
             text = file.read()
         self.assertIn('fpless_push_profiles_total{target="pyroscope",outcome="sent"} 9\n', text)
+        self.assertEqual(dashboard.missing(dashboard.read(), text, "fpless_push_"), [])
         self.assertIn(f'fpless_push_samples_total{{target="pyroscope",outcome="sent"}} {3 * SAMPLES}\n', text)
         self.assertEqual(len(set(re.findall(r"^[^#][^ ]*", text, re.M))), len(re.findall(r"^[^#][^ ]*", text, re.M)))
         # it knows how far it is: there is nothing more, and later only what is new

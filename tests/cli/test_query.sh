@@ -14,14 +14,18 @@ expect 0 '' agent --help
 says '^  -F, --frequency'
 
 # Nonsense is refused in one line that names it.
-refused 'expected list, top, find, analyze, diff, export, flame, import, check or profiles' query
+refused 'expected list, top, find, analyze, function, advice, diff, export, flame, import, check, resymbolize, metrics or profiles' query
 refused "'lists': expected list" query lists
 refused 'find: expected a time or a function' query find
 refused "find: 'b': unexpected" query find a b
+refused 'function: expected a function' query function
+refused "advice: 'x': unexpected" query advice x
 refused '--store: not with FILE' report --store s f
 refused '--from: of --store' report --from -2h f
 refused '--to: of --store' diff --to -2h a b
 refused '--before: of --store' diff --before=-2h..-1h a b
+refused '--source: of --store' report --source cpu f
+refused '--source: of --store' diff --source cpu a b
 refused '--from x: expected a time' report --store s --from x
 refused '--store: not with recordings in files' diff --store s a b
 refused 'import: expected FILE' query import
@@ -31,7 +35,7 @@ refused '--before: of diff' query top --before=-2h..-1h
 refused 'the second is not behind the first' query list --from now --to -1h
 refused '--limit 0: expected' query top --limit 0
 refused 'list: writes to stdout alone' query list -o x.svg
-refused '--json: of list, top, find, analyze and diff' query export --json
+refused '--json: of list, top, find, analyze, function, advice and diff' query export --json
 refused '--label x: expected NAME=VALUE' query import --label x f
 refused '--label: of import' query list --label a=b
 refused '--keep 0d: expected a time' agent --keep 0d
@@ -122,11 +126,69 @@ says '"windows_with_it":3,.*"of":1000,"self":0,"total":1000'
 expect 3 'no samples in this time' query find nothing "$@"
 expect 3 'no samples in this time' query top --store s --from @1 --to @2
 expect 1 'find \(: ' query find '(' "$@"
+expect 0 '' query function '^leaf_' "$@" --limit 2
+says '^2026-11-29 03:12:00 +10.0 s +1000 +100.0% +100.0%$'
+says '^\.\.\. and 1 more windows with less$'
+says '^   73.0%    main$'
+says '^   73.0%  leaf_b  \(x\), self 73.0%$'
+expect 0 '' query function 'main' "$@" --comm '^a$' --json
+says '"functions":\[\{"function":"main","object":"x","self":0,"total":810,"outermost":810,"callers":\[\],"callees":\[\{"function":"leaf_a","object":"x","total":810\}\]\}\]'
+expect 3 'no samples in this time' query function nothing "$@"
+expect 1 'find \(: ' query function '(' "$@"
+expect 0 '' query advice "$@"
+says '^3000 samples in 3 windows, 3 lost$'
+says '^  lost +ring_full 3: a lower -F'
+says '^100.00 % of 3000 user stacks are whole$'
+says '^No file lacks names$'
+expect 0 '' query metrics --store s
+says '^fpless_store_windows 3$'
+says '^fpless_store_samples 3000$'
+says '^fpless_last_window_samples 1000$'
+says '^fpless_last_window_complete 1000$'
+says '^fpless_last_window_lost 1$'
+says '^fpless_last_window_timestamp_seconds 1795921950\.0+$'
+says '^fpless_store_bytes [1-9][0-9]{4,}$'
+refused '--json: of list' query metrics --json
+expect 3 'no samples in this time' query advice --store s --from @1 --to @2
+
+# A stack that ends early, in code of a file without names
+{
+	printf '{"type":"meta","format":1,"event":"cpu-clock","period_ns":10000000,"hz":100,"start_unix_ns":1795921900000000000,"duration_ns":10000000000,"cpus":1}\n'
+	printf '{"type":"stack","count":30,"weight_ns":300000000,"comm":"a","pid":1,"stop":"no_cfi","user":[{"object":"/opt/no such/y","build_id":"cd","vaddr":"0x10","symbol":null,"offset":null,"origin":"cfi"},{"object":"/bin/x","build_id":"ab","vaddr":"0x20","symbol":"asm_thing","offset":0,"origin":"cfi"}],"kernel":[]}\n'
+	printf '{"type":"stack","count":70,"weight_ns":700000000,"comm":"a","pid":1,"stop":"outermost","user":[{"object":"/bin/x","build_id":"ab","vaddr":"0x20","symbol":"main","offset":0,"origin":"cfi"}],"kernel":[]}\n'
+	printf '{"type":"books","fired":100,"shown":100,"lost":{}}\n'
+} >cut.jsonl
+expect 0 '' query import --store cut cut.jsonl
+expect 0 '' query advice --store cut --from @1795921900 --to @1795922000
+says '^100 samples in 1 window, 0 lost$'
+says '^70.00 % of 100 user stacks are whole; the others end in$'
+says '^ +30 no_cfi +asm_thing  \(x\)$'
+says 'build with -fasynchronous-unwind-tables'
+says '^ +30.0% /opt/no such/y$'
+expect 0 '' query advice --json --store cut --from @1795921900 --to @1795922000
+says '"complete":70,"lost":0,"losses":\[\],"places":1,"cut_short":\[\{"stop":"no_cfi",.*"samples":30,"function":"asm_thing","object":"/bin/x","advice":"no CFI'
+says '"objects":1,"names_missing":\[\{"object":"/opt/no such/y","build_id":"cd","samples":30,"leaf_samples":30'
+
 expect 0 '' query diff --store s --from @1795921930 --to @1795921940 --before @1795921920..@1795921930
 says 'leaf_b'
 says 'real'
 expect 0 '' query diff --store s --from @1795921940 --to @1795921950 --json
 says '"verdict":"noise"'
+# of one source, which words stand for
+expect 0 '' query top "$@" --source cpu
+says '^3000 samples in 3 windows'
+expect 0 '' query list "$@" --source cpu-clock --comm '^a$'
+says '^2026-11-29 03:12:00 +10.0 s +600 +100.0 % +1$'
+for verb in list top advice export "find main" "function main"; do
+	# shellcheck disable=SC2086
+	expect 3 'no samples' query $verb "$@" --source off-cpu
+done
+expect 0 '' query find 2026-11-29T03:12:05 --store s --source cpu
+expect 3 'no samples' query find 2026-11-29T03:12:05 --store s --source off-cpu
+expect 0 '' report "$@" --source cpu -q -f
+says '^a;main;leaf_a 810$'
+expect 3 'no samples' report "$@" --source page-faults -q -f
+expect 3 '' diff --store s --from @1795921930 --to @1795921940 --source off-cpu
 # report and diff take a time of a store in place of files
 expect 0 '' query diff -f --store s --from @1795921930 --to @1795921950 --before @1795921920..@1795921930
 cp stdout by_query
@@ -148,6 +210,14 @@ expect 0 '' report -q -f x.pb.gz
 says '^b;main;leaf_b 2190$'
 expect 0 '' query check --store s
 says 'as it was written'
+
+# Nothing lacks a name, or no file has it
+expect 0 '' query resymbolize --store s
+says '^0 of 0 functions without a name have one now, by the files of 0 objects$'
+expect 0 '' query resymbolize --store cut
+says '^0 of 1 functions without a name have one now, by the files of 0 objects'
+expect 2 'no_such/store: ' query resymbolize --store no_such/store
+refused 'resymbolize: writes to stdout alone' query resymbolize -o x.svg
 
 # What is no store, or damaged, is an error in words; what is no window is refused.
 printf 'a;b 1\n' >plain.folded

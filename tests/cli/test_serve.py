@@ -23,6 +23,7 @@ FPLESS = os.path.realpath(sys.argv[1])
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "support"))
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "browser"))
 
+import dashboard  # noqa: E402
 from recordings import write_store  # noqa: E402
 from waiting import wait_for  # noqa: E402
 
@@ -143,8 +144,8 @@ class Serve(unittest.TestCase):
                 ("/api/export?format=folded&unit=%5B", 400, b"regular expression"),
                 ("/api/top?limit=99999999999999999999", 400, b"--limit"),
                 ("/api/diff?before=-1h", 400, b"expected FROM..TO"),
-                ("/api/nothing", 404, b"nothing is here"),
-                ("/metrics", 404, b"no metrics")):
+                ("/metrics?from=-1h", 400, b"a parameter that /metrics does not take"),
+                ("/api/nothing", 404, b"nothing is here")):
             with self.subTest(path=path):
                 answer = self.get(path)
                 self.assertEqual(answer[0], status, answer[2])
@@ -283,6 +284,17 @@ class Serve(unittest.TestCase):
         self.assertEqual((status, headers["Content-Type"]), (200, "text/plain; version=0.0.4; charset=utf-8"))
         self.assertIn(b"fpless_windows_total 3\n", body)
         self.assertIn(b'fpless_serve_requests_total{outcome="refused"} 1\n', body)
+        self.assertEqual(dashboard.missing(dashboard.read(), body.decode(), "fpless_serve_"), [])
+        # where no agent runs, the store has numbers
+        os.remove(metrics)
+        status, headers, body = self.get("/metrics", unix=path)
+        self.assertEqual((status, headers["Content-Type"]), (200, "text/plain; version=0.0.4; charset=utf-8"))
+        self.assertTrue(body.startswith(self.query("metrics").partition(b"fpless_store_bytes")[0]))
+        for line in (b"fpless_store_windows 10\n", b"fpless_last_window_samples 450\n",
+                     b'fpless_serve_requests_total{outcome="answered"} 3\n'):
+            self.assertIn(line, body)
+        names = re.findall(rb"^# TYPE (\w+)", body, re.M)
+        self.assertEqual(len(names), len(set(names)))
         # there is one server, and its place is free after it, however it ends
         second, said = self.start("--socket", path)
         self.assertIn("another server listens there", said)
@@ -317,6 +329,14 @@ class Serve(unittest.TestCase):
         if os.geteuid() == 0:
             self.assertNotIn("0", status["Uid"].split("\t"))
         self.assertEqual(status["Threads"], "1")
+
+    def test_the_dashboard_would_load(self):
+        board = dashboard.read()
+        self.assertEqual(dashboard.faults(board), [])
+        self.assertGreater(len(board["panels"]), 10)
+        # every metric in it is one that some test holds against what is exported
+        for metric in dashboard.metrics_of(board):
+            self.assertRegex(metric, "^fpless_(serve|push|build|windows|last|samples|lost|incomplete|store|bpf|top)_")
 
     def test_options_that_make_no_sense_are_refused(self):
         for args, why in ((("--listen", "0.0.0.0:80"), "not of this machine alone"), (("--listen", "[::]:80"), "not of this machine"),

@@ -18,18 +18,30 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define TOKEN	"00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
 #define SESSION "ffeeddccbbaa99887766554433221100ffeeddccbbaa99887766554433221100"
 
+/* Is it one of ours with a value? */
+static bool is_option(const char *word)
+{
+	static const char *const options[] = { "--from=",   "--to=",	"--before=", "--comm=",
+					       "--cgroup=", "--limit=", "--source=" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(options); i++)
+		if (!strncmp(word, options[i], strlen(options[i])))
+			return strlen(word) <= strlen(options[i]) + QUESTION_VALUE_MAX;
+	return false;
+}
+
 static void check_word(const struct question *question, const char *word)
 {
-	static const char *const options[] = { "--from=", "--to=",     "--before=",
-					       "--comm=", "--cgroup=", "--limit=" };
 	bool is_of_text = word >= question->text && word < question->text + sizeof(question->text);
-	size_t i = 0;
+	/* behind "--" any text is a word */
+	bool is_operand = word == question->operand &&
+			  word == question->words[question->nr_words - 1] &&
+			  !strcmp(question->words[question->nr_words - 2], "--") &&
+			  strlen(word) <= QUESTION_VALUE_MAX;
 
 	if (!is_of_text)
 		return;
-	while (i < ARRAY_SIZE(options) && strncmp(word, options[i], strlen(options[i])) != 0)
-		i++;
-	if (i == ARRAY_SIZE(options) || strlen(word) > strlen(options[i]) + QUESTION_VALUE_MAX)
+	if (!is_operand && !is_option(word))
 		abort();
 	for (; *word; word += text_utf8_length(word))
 		if (!text_utf8_length(word) || (unsigned char)*word < ' ' || *word == 0x7f)
@@ -41,13 +53,12 @@ static void check_question(const char *target)
 	struct question question;
 	struct fpl_err err;
 
-	if (question_parse(target, &question, &err)) {
+	if (question_parse(target, "--store=s", &question, &err)) {
 		if (!memchr(err.msg, 0, sizeof(err.msg)))
 			abort();
 		return;
 	}
-	/* the store comes behind them */
-	if (question.nr_words + 2 > QUESTION_WORDS_MAX || question.words[question.nr_words] ||
+	if (question.nr_words + 1 > QUESTION_WORDS_MAX || question.words[question.nr_words] ||
 	    question.nr_text > sizeof(question.text) || !question.type)
 		abort();
 	for (unsigned i = 0; i < question.nr_words; i++)

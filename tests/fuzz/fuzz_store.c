@@ -65,8 +65,8 @@ static int note_found(void *ctx, const struct store_found *found)
 
 static void read_all(struct store *store)
 {
-	static const struct store_range all = { 0, INT64_MAX, NULL, NULL };
-	const struct store_range some = { 0, INT64_MAX, "a", "." };
+	static const struct store_range all = { 0, INT64_MAX, NULL, NULL, NULL };
+	const struct store_range some = { 0, INT64_MAX, "a", ".", "cpu" };
 	const struct format_options options = { .annotate = true };
 	CLEANUP(recording_fini) struct recording whole = { 0 }, part = { 0 };
 	struct fpl_err err = { 0 };

@@ -5,12 +5,14 @@
 import glob
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import time
 
 from root_case import FPLESS, RootCase, fixture, main, wait_for
+import dashboard  # in the folder that root_case adds
 
 LENGTH_S = 1
 
@@ -69,6 +71,9 @@ class Agent(RootCase):
         self.assertGreater(int(metrics["fpless_store_bytes"]), 4096)
         self.assertGreater(float(metrics["fpless_bpf_seconds_total"]), 0)
         self.assertIn('fpless_top_function_share{function="spin"}', metrics)
+        # and what the dashboard shows is exported
+        with open(self.path("x.prom"), encoding="utf-8") as file:
+            self.assertEqual(dashboard.missing(dashboard.read(), file.read(), "fpless_(?!serve_|push_)"), [])
 
         # the same functions in each question
         chain = ("--comm", "^chain$")
@@ -124,6 +129,42 @@ class Agent(RootCase):
         self.assertRegex(fed[1], "STATUS=2 windows kept")
         self.assertGreaterEqual(len(self.answer("list")["windows"]), 2)
 
+    def test_names_come_with_a_debug_file(self):
+        program, debug, aside = self.path("chain"), self.path("chain.debug"), self.path("aside")
+        shutil.copy(fixture("chain"), program)
+        subprocess.run(["objcopy", "--only-keep-debug", program, debug], check=True)
+        subprocess.run(["objcopy", "--strip-all", f"--add-gnu-debuglink={debug}", program], check=True)
+        os.rename(debug, aside)
+        for _ in range(2):
+            done = self.fpless("agent", "--no-cache", "--store", self.path("store"), "--window", str(LENGTH_S), "-F", "199", "-q",
+                               "-d", "3", "--", program, "100000000")
+            self.assertEqual(done.returncode, 0, done.stderr)
+        before = self.answer("top", "--comm", "^chain$")
+        self.assertRegex(before["functions"][0]["function"], r"^\[chain\+0x")
+        missing = {entry["object"]: entry for entry in self.answer("advice", "--comm", "^chain$")["names_missing"]}
+        self.assertGreaterEqual(missing[program]["leaf_samples"], before["functions"][0]["self"])
+
+        # nothing has come yet, and no window of a time before the first one lacks anything
+        self.assertRegex(self.query("resymbolize"), "^0 of [1-9][0-9]* functions without a name have one now")
+        os.rename(aside, debug)
+        self.assertRegex(self.query("resymbolize", "--to", "-1d"), "^0 of 0 functions")
+        self.assertRegex(self.query("resymbolize"), "^[1-9][0-9]* of [1-9][0-9]* functions without a name have one now")
+        self.assertIn("as it was written", self.query("check"))
+        after = self.answer("top", "--comm", "^chain$")
+        self.assertEqual(after["functions"][0]["function"], "spin")
+        self.assertEqual(after["sum"], before["sum"])
+        # in the windows of both runs, which hold the rows that were there
+        found = self.answer("find", "^spin$")
+        self.assertEqual(found["windows_with_it"], len(self.answer("list", "--comm", "^chain$")["windows"]))
+        callers = [entry["function"] for entry in self.answer("function", "^spin$")["functions"][0]["callers"]]
+        self.assertTrue({"outer", "indirect", "far_away", "main"} & set(callers), callers)
+        # and a run that comes is put beside them
+        done = self.fpless("agent", "--no-cache", "--store", self.path("store"), "--window", str(LENGTH_S), "-F", "199", "-q",
+                           "-d", "2", "--", program, "100000000")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("as it was written", self.query("check"))
+        self.assertEqual([entry["function"] for entry in self.answer("top", "--comm", "^chain$")["functions"]].count("spin"), 1)
+
     def test_an_agent_that_is_killed_loses_the_open_window_at_most(self):
         command = [FPLESS, "agent", "--no-cache", "--store", self.path("store"), "--window", "0.5", "-q", "-d", "300"]
         agent = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
@@ -140,6 +181,7 @@ class Agent(RootCase):
         second = self.fpless("agent", "--no-cache", "--store", self.path("store"), "-d", "1")
         self.assertEqual(second.returncode, 2)
         self.assertIn(b"another fpless writes this store", second.stderr)
+        self.query("resymbolize", status=2)
         os.kill(agent.pid, signal.SIGKILL)
         agent.wait()
         agent.stderr.close()

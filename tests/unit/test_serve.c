@@ -33,20 +33,25 @@ static void requests_become_questions(void **state)
 	static const struct {
 		const char *target, *words;
 	} cases[] = {
-		{ "/api/windows", "query list --json" },
-		{ "/api/windows?", "query list --json" },
-		{ "/api/windows?&&from=-2h&", "query list --json --from=-2h" },
-		{ "/api/top?from=%2D5m&limit=3", "query top --json --from=-5m --limit=3" },
-		{ "/api/top?comm=a+b%2Bc", "query top --json --comm=a b+c" },
-		{ "/api/top?comm=--help", "query top --json --comm=--help" },
-		{ "/api/top?comm=%c3%A4", "query top --json --comm=\xc3\xa4" },
-		{ "/api/top?comm=a=b", "query top --json --comm=a=b" },
+		{ "/api/windows", "query list --json --store=s" },
+		{ "/api/windows?", "query list --json --store=s" },
+		{ "/api/windows?&&from=-2h&", "query list --json --from=-2h --store=s" },
+		{ "/api/top?from=%2D5m&limit=3",
+		  "query top --json --from=-5m --limit=3 --store=s" },
+		{ "/api/top?comm=a+b%2Bc", "query top --json --comm=a b+c --store=s" },
+		{ "/api/top?comm=--help", "query top --json --comm=--help --store=s" },
+		{ "/api/top?comm=%c3%A4", "query top --json --comm=\xc3\xa4 --store=s" },
+		{ "/api/top?comm=a=b", "query top --json --comm=a=b --store=s" },
 		{ "/api/diff?before=-2h..-1h&unit=db",
-		  "query diff -q --json --before=-2h..-1h --cgroup=db" },
-		{ "/api/flame", "query export -q --format=html-data" },
-		{ "/api/export?format=folded", "query export -q --format=folded" },
-		{ "/report?to=now", "query export -q --format=html --to=now" },
-		{ "/difference", "query diff -q --format=html" },
+		  "query diff -q --json --before=-2h..-1h --cgroup=db --store=s" },
+		{ "/api/function?function=-x&limit=3",
+		  "query function --json --limit=3 --store=s -- -x" },
+		{ "/api/advice?comm=a", "query advice --json --comm=a --store=s" },
+		{ "/api/windows?source=off-cpu", "query list --json --source=off-cpu --store=s" },
+		{ "/api/flame", "query export -q --format=html-data --store=s" },
+		{ "/api/export?format=folded", "query export -q --format=folded --store=s" },
+		{ "/report?to=now", "query export -q --format=html --to=now --store=s" },
+		{ "/difference", "query diff -q --format=html --store=s" },
 	};
 
 	(void)state;
@@ -54,7 +59,7 @@ static void requests_become_questions(void **state)
 		struct question question;
 		struct fpl_err err = { 0 };
 
-		if (question_parse(cases[i].target, &question, &err))
+		if (question_parse(cases[i].target, "--store=s", &question, &err))
 			fail_msg("%s: %s", cases[i].target, err.msg);
 		AUTO_FREE char *words = words_of(&question);
 
@@ -89,6 +94,9 @@ static void what_is_no_question_is_refused(void **state)
 		{ "/api/top?comm=%00", -EINVAL, "comm: expected" },
 		{ "/api/top?comm=a%0ab", -EINVAL, "comm: expected" },
 		{ "/api/top?comm=%ff", -EINVAL, "comm: expected" },
+		{ "/api/function", -EINVAL, "function: expected" },
+		{ "/api/function?function=a&function=b", -EINVAL, "function: given twice" },
+		{ "/api/top?function=a", -EINVAL, "does not take" },
 		{ "/api/export", -EINVAL, "format: expected" },
 		{ "/api/export?format=html", -EINVAL, "format: expected" },
 		{ "/api/export?format=pprof+-o+/x", -EINVAL, "format: expected" },
@@ -99,7 +107,8 @@ static void what_is_no_question_is_refused(void **state)
 		struct question question;
 		struct fpl_err err = { 0 };
 
-		assert_int_equal(question_parse(cases[i].target, &question, &err), cases[i].code);
+		assert_int_equal(question_parse(cases[i].target, "", &question, &err),
+				 cases[i].code);
 		if (!strstr(err.msg, cases[i].why))
 			fail_msg("%s: %s", cases[i].target, err.msg);
 	}
@@ -114,13 +123,13 @@ static void values_have_a_limit(void **state)
 
 	(void)state;
 	memset(target + begin, 'x', QUESTION_VALUE_MAX);
-	assert_int_equal(question_parse(target, &question, &err), 0);
+	assert_int_equal(question_parse(target, "", &question, &err), 0);
 	target[begin + QUESTION_VALUE_MAX] = 'x';
-	assert_int_equal(question_parse(target, &question, &err), -EINVAL);
+	assert_int_equal(question_parse(target, "", &question, &err), -EINVAL);
 	memset(target + begin, '&', QUESTION_TARGET_MAX - begin);
-	assert_int_equal(question_parse(target, &question, &err), 0);
+	assert_int_equal(question_parse(target, "", &question, &err), 0);
 	target[QUESTION_TARGET_MAX] = '&';
-	assert_int_equal(question_parse(target, &question, &err), -EINVAL);
+	assert_int_equal(question_parse(target, "", &question, &err), -EINVAL);
 }
 
 #define TOKEN	"00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "../support/recording_text.h"
+#include "../support/store_folder.h"
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "recording/merge.h"
@@ -16,34 +17,6 @@
 
 #define S  UINT64_C(1000000000)
 #define T0 (UINT64_C(1790000000) / 3600 * 3600 * S)
-
-static const struct store_limits unlimited = { 0 };
-static const struct store_range all = { 0, INT64_MAX, NULL, NULL };
-
-/* A folder of its own for each test. */
-static char folder[64], path[96];
-
-static int make_folder(void **state)
-{
-	(void)state;
-	snprintf(folder, sizeof(folder), "/tmp/test_store.XXXXXX");
-	assert_non_null(mkdtemp(folder));
-	snprintf(path, sizeof(path), "%s/" STORE_FILE, folder);
-	return 0;
-}
-
-static int remove_folder(void **state)
-{
-	static const char *const ends[] = { "", "-wal", "-shm" };
-	char name[128];
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
-		snprintf(name, sizeof(name), "%s%s", path, ends[i]);
-		unlink(name);
-	}
-	return rmdir(folder);
-}
 
 /* Numbers that follow from @state alone. */
 static uint32_t next(uint32_t *state)
@@ -172,16 +145,6 @@ static char *folded(const struct recording *recording)
 	return ret;
 }
 
-static struct store *open_store(const struct store_limits *limits)
-{
-	struct store *store = NULL;
-	struct fpl_err err = { 0 };
-
-	if (store_open_to_write(folder, limits, &store, &err))
-		fail_msg("%s", err.msg);
-	return store;
-}
-
 static struct store *open_reader(void)
 {
 	struct store *store = NULL;
@@ -265,7 +228,7 @@ static void the_sum_of_windows_is_read(void **state)
 	struct store *store = open_store(&unlimited);
 	CLEANUP(recording_fini) struct recording sum = { 0 }, got = { 0 }, half = { 0 };
 	struct merge_result result = { 0 };
-	const struct store_range second = { T0 + 100 * S, T0 + 200 * S, NULL, NULL };
+	const struct store_range second = { T0 + 100 * S, T0 + 200 * S, NULL, NULL, NULL };
 
 	(void)state;
 	must_recording_init(&sum);
@@ -316,7 +279,7 @@ static void filters_close_the_books(void **state)
 {
 	struct store *store = open_store(&unlimited);
 	CLEANUP(recording_fini) struct recording got = { 0 }, whole = { 0 };
-	const struct store_range some = { 0, INT64_MAX, "^task1$", "u0" };
+	const struct store_range some = { 0, INT64_MAX, "^task1$", "u0", NULL };
 	uint64_t wanted = 0;
 
 	(void)state;
@@ -347,7 +310,7 @@ static void a_bad_expression_is_refused(void **state)
 	(void)state;
 	must_recording_init(&got);
 	assert_int_equal(
-		store_read(store, &(struct store_range){ 0, 1, "(", NULL }, &got, &nr, &err),
+		store_read(store, &(struct store_range){ 0, 1, "(", NULL, NULL }, &got, &nr, &err),
 		-EINVAL);
 	store_close(store);
 }
@@ -530,9 +493,10 @@ static void rows_that_nothing_refers_to_go(void **state)
 		assert_true(store_tend(store, T0 + 13005 * S, &err) >= 0);
 	}
 	assert_int_equal(store_check(store, &err), 0);
-	assert_int_equal(
-		read_range(store, &(struct store_range){ 0, T0 + 13000 * S, NULL, NULL }, &after),
-		100);
+	assert_int_equal(read_range(store,
+				    &(struct store_range){ 0, T0 + 13000 * S, NULL, NULL, NULL },
+				    &after),
+			 100);
 	assert_same(&before, &after);
 	store_close(store);
 }

@@ -6,6 +6,8 @@ const byId = (id) => document.getElementById(id);
 const DAY_S = 86400;
 // What the address holds; times in whole seconds since 1970, 0: not chosen.
 const NUMBERS = ["span", "from", "to", "before_from", "before_to"];
+// Inputs whose values are parameters of the report.
+const FILTERS = ["comm", "unit", "source"];
 
 function clock(seconds) {
 	const date = new Date(seconds * 1000), two = (value) => String(value).padStart(2, "0");
@@ -15,7 +17,7 @@ function clock(seconds) {
 
 class Page {
 	constructor() {
-		this.state = { span: DAY_S, from: 0, to: 0, before_from: 0, before_to: 0, comm: "", unit: "" };
+		this.state = { span: DAY_S, from: 0, to: 0, before_from: 0, before_to: 0, comm: "", unit: "", source: "" };
 		this.windows = [];
 		this.shown = { from: 0, to: 1 };
 		this.drag = null;
@@ -49,8 +51,8 @@ class Page {
 		}
 		this.state.span ||= DAY_S;
 		byId("span").value = this.state.span;
-		byId("comm").value = this.state.comm;
-		byId("unit").value = this.state.unit;
+		for (const key of FILTERS)
+			byId(key).value = this.state[key];
 	}
 
 	async set(change) {
@@ -124,7 +126,7 @@ class Page {
 		const parts = new URLSearchParams({ from: "@" + range.from, to: "@" + range.to });
 		if (before)
 			parts.set("before", `@${before.from}..@${before.to}`);
-		for (const key of ["comm", "unit"])
+		for (const key of FILTERS)
 			if (this.state[key])
 				parts.set(key, this.state[key]);
 		const address = new URL((before ? "difference?" : "report?") + parts, location.href).href;
@@ -271,7 +273,7 @@ class Page {
 		addEventListener("keydown", (event) => this.key(event));
 		addEventListener("hashchange", () => this.begin());
 		byId("span").addEventListener("change", () => this.set({ span: Number(byId("span").value), from: 0, to: 0, before_from: 0, before_to: 0 }));
-		for (const key of ["comm", "unit"])
+		for (const key of FILTERS)
 			byId(key).addEventListener("change", () => this.set({ [key]: byId(key).value }));
 		byId("all").addEventListener("click", () => this.all());
 		byId("again").addEventListener("click", () => this.set({ span: this.state.span }));
