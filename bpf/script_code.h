@@ -87,7 +87,8 @@ static __always_inline __u64 script_lines(struct fpl_script_code *record,
 	return more + size;
 }
 
-/* Copy text @i of the code object in @record to @to. Returns its bytes. */
+/* Copy text @i of the code object in @record to @to. Returns its bytes. Inlined, because the
+ * kernel's stack has no room for one more call. */
 static __always_inline __u32 script_text(struct fpl_script_code *record,
 					 const struct fpl_script_rule *rule, __u32 i, __u8 *to)
 {
@@ -95,6 +96,15 @@ static __always_inline __u32 script_text(struct fpl_script_code *record,
 	__u64 addr = script_pointer(record, piece->from, piece->off);
 
 	clear(to, FPL_SCRIPT_TEXT_BYTES);
+#pragma GCC unroll 2
+	for (__u32 j = 0; j < FPL_SCRIPT_PIECE_MORE; j++) {
+		if (j < piece->nr_more) {
+			addr += (__u64)(__s64)piece->more[j];
+			if (!walk_is_user(addr) ||
+			    bpf_probe_read_user(&addr, sizeof(addr), (void *)addr))
+				return 0;
+		}
+	}
 	return script_copy(to, FPL_SCRIPT_TEXT_BYTES, addr + 8ull * piece->behind);
 }
 
@@ -134,7 +144,8 @@ static __noinline long script_code_send(struct fpl_scratch *s, __u64 word, __u64
 	record->rule = idx;
 	record->content = (__u32)content;
 	/* that of V8 was copied by the caller */
-	size = rule->is_native ? 0 : script_pieces(record, rule, word & FPL_SCRIPT_CODE_MASK);
+	size = rule->is_native ? 0
+			       : script_pieces(record, rule, word & FPL_SCRIPT_CODE_MASK & ~7ull);
 	LOOKUP_OPAQUE(size);
 	if (size > FPL_SCRIPT_LINES_BYTES - 8)
 		return 1;

@@ -30,8 +30,10 @@ enum fpl_script_end { FPL_SCRIPT_END_LIST(X) FPL_SCRIPT_END_COUNT };
  *          bits 47..32  index of the native frame among those of the user
  *          bits 31..24  enum fpl_script_end
  *          bit  23      the place and the frame carried from the callee differed
+ *          bit  22      all records belong to native frames before
+ *          bit  21      its records are those of the native frame before
  *          bits 15..0   number of script frames
- *   code   bits 47..0   address of the code object
+ *   code   bits 47..0   address of the code object, with FPL_SCRIPT_IS_ in its lowest bits
  *          bits 63..48  bits 63..48 of its content
  *   place  bits 31..0   where in that code, counted from the object on, or what the rule has as its
  *                       place; FPL_SCRIPT_NO_PLACE: elsewhere
@@ -45,7 +47,11 @@ enum fpl_script_end { FPL_SCRIPT_END_LIST(X) FPL_SCRIPT_END_COUNT };
 #define FPL_SCRIPT_INDEX_SHIFT 32
 #define FPL_SCRIPT_END_SHIFT   24
 #define FPL_SCRIPT_DIFFER      (1u << 23)
+#define FPL_SCRIPT_BEHIND      (1u << 22)
+#define FPL_SCRIPT_SHARES      (1u << 21)
 #define FPL_SCRIPT_CODE_MASK   ((1ull << 48) - 1)
+#define FPL_SCRIPT_IS_PLACE    1ull  /* of an address: where a frame is stands for its code, too, */
+#define FPL_SCRIPT_IS_LAST     2ull  /* and the frame has no record: the outermost one */
 #define FPL_SCRIPT_CHAIN_MAX   512u  /* script frames of one native frame */
 #define FPL_SCRIPT_FRAMES_MAX  1024u /* of a stack */
 #define FPL_SCRIPT_WORDS_MAX   (2 * FPL_SCRIPT_FRAMES_MAX + 256u) /* 256 heads */
@@ -83,7 +89,7 @@ struct fpl_script_content {
 	__s16 text_off;	  /* bytes from where the text's pointer leads to */
 	__u8 other, text; /* the other word, and the text's pointer: words behind the first */
 	__u8 nr;	  /* words to read; 0: the rule asks for no content */
-	__u8 _pad;
+	__u8 is_string;	  /* the text ends at its first NUL */
 };
 _Static_assert(sizeof(struct fpl_script_content) == 8, "fpl_script_content is map ABI");
 
@@ -131,12 +137,46 @@ _Static_assert(sizeof(struct fpl_v8) == 32, "fpl_v8 is map ABI");
 #define FPL_SCRIPT_VOTES	50u /* frames that are looked at before a place is settled */
 
 /* A text begins behind * 8 bytes behind where a pointer leads to, which is at offset off of text
- * from - 1; from 0: of the code object. */
+ * from - 1; from 0: of the code object. With nr_more, that pointer leads to another one, at offset
+ * more[0] from there, and so on. */
+#define FPL_SCRIPT_PIECE_MORE 2u
 struct fpl_script_piece {
 	__s16 off;
+	__s16 more[FPL_SCRIPT_PIECE_MORE];
 	__u8 from, behind;
+	__u8 nr_more, _pad;
 };
-_Static_assert(sizeof(struct fpl_script_piece) == 4, "fpl_script_piece is map ABI");
+_Static_assert(sizeof(struct fpl_script_piece) == 10, "fpl_script_piece is map ABI");
+
+/*
+ * An interpreter whose script frames are records of some kinds, among records of other kinds, in
+ * arrays (decision 0047). Its native frames have the interpreter; the newest record is the last one
+ * of the newest array. A record has where its caller is, so the position of a script frame is in
+ * the one before it, and that of the innermost one in the interpreter. A native frame that has not
+ * made its record yet, or has dropped it, takes that of the one outside: so some of the outermost
+ * ones find none, and all belong so many native frames further out.
+ */
+enum fpl_script_kind {
+	FPL_SCRIPT_KIND_FRAME = 1,  /* it is a script frame, which runs what code leads to, */
+	FPL_SCRIPT_KIND_PLACE = 2,  /* or with this bit is known by its position alone */
+	FPL_SCRIPT_KIND_CALLED = 4, /* a native frame began with it, if called leads to 0 */
+	FPL_SCRIPT_KIND_BEGINS = 8, /* a native frame began with it */
+	FPL_SCRIPT_KIND_WAITS = 16, /* as the newest one it has no native frame, if step leads to
+				     * 0: the function that calls it is at other work */
+};
+
+struct fpl_script_records {
+	struct fpl_script_load array, position, step; /* from the interpreter */
+	struct fpl_script_load base, last, older;     /* from an array */
+	struct fpl_script_load kind, called, caller;  /* from a record */
+	struct fpl_script_content content;	      /* of a position that stands for its code */
+	__u16 bytes;				      /* of a record; 0: the rule has no records */
+	__u8 shares; /* two native frames with so many others between them have the same records:
+		      * the outer one has called the inner one to go on in its place */
+	__u8 _pad[5];
+	__u8 kinds[256]; /* bits of enum fpl_script_kind, by what kind leads to */
+};
+_Static_assert(sizeof(struct fpl_script_records) == 88 + 256, "fpl_script_records is map ABI");
 
 /* The frame behind the last one of a native frame says this of the next native frame. */
 enum fpl_script_carries {
@@ -201,8 +241,9 @@ struct fpl_script_rule {
 	__u32 slot; /* the word that is used where the register fails; 0: there is no such word */
 	__u32 _pad;
 	struct fpl_v8 v8; /* with is_native */
+	struct fpl_script_records records;
 };
-_Static_assert(sizeof(struct fpl_script_rule) == 320 + 2 * FPL_SCRIPT_SLOTS,
+_Static_assert(sizeof(struct fpl_script_rule) == 368 + 2 * FPL_SCRIPT_SLOTS + 344,
 	       "fpl_script_rule is map ABI");
 
 /* A code object that a stack names for the first time, as it was then. It comes before the stack.

@@ -127,7 +127,19 @@ struct fpl_walk {
 	 * frame is made, the function; 0: not known */
 	__u64 script_native, script_function;
 	/* of votes for a place: the most of one that passes, and of all; the place that has them */
-	__u32 script_best, script_most, script_winner, _pad7;
+	__u32 script_best, script_most, script_winner;
+	__u32 script_marks; /* of the head at hand: FPL_SCRIPT_BEHIND, FPL_SCRIPT_SHARES */
+	struct {
+		__u64 owner;	 /* the interpreter that they are of; 0: no one's yet */
+		__u64 array;	 /* that the next record is in; 0: all are behind */
+		__u64 base;	 /* its records */
+		__u64 position;	 /* where the next script frame is */
+		__s32 last;	 /* the number of the next record; below 0: those of this array are
+				  * behind */
+		__u32 native;	 /* native frames up to the one that had the record before */
+		__u32 is_newest; /* the next record is the newest one, which may be half made */
+		__u32 _pad;
+	} records; /* of scripts: where the next native frame goes on (bpf/script_records.h) */
 	__u64 script_last[2]; /* a code and its content: recursion asks for the same again */
 	__u64 script_words[FPL_SCRIPT_WORDS_MAX];
 	__u64 script_window[FPL_WINDOW_SIZE / 8];

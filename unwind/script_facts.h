@@ -19,7 +19,8 @@
 	X(PHP, "php")               \
 	X(JAVASCRIPT, "javascript") \
 	X(LUA, "lua")               \
-	X(RUBY, "ruby")
+	X(RUBY, "ruby")             \
+	X(PERL, "perl")
 
 #define X(name, text) SCRIPT_##name,
 enum script_language_id { SCRIPT_NO_LANGUAGE, SCRIPT_LANGUAGE_LIST(X) SCRIPT_LANGUAGES_END };
@@ -40,8 +41,8 @@ struct v8_facts {
 
 struct script_facts {
 	/* CPython: Py_Version, 0x030b02f0; of 3.9 and 3.10 the minor version alone. PHP: the number
-	 * of its API for modules, 20220829. V8: 1: it is described. Lua, Ruby: 50404. 0: not known
-	 */
+	 * of its API for modules, 20220829. V8: 1: it is described. Lua, Ruby: 50404. Perl
+	 * likewise, with the bytes of its struct interpreter << 32. 0: not known */
 	uint64_t version;
 	uint64_t code_type; /* CPython: vaddr of the type of its code objects */
 	struct vaddr_range ranges[SCRIPT_FACTS_RANGES_MAX]; /* [nr_ranges]: its loop, all parts */

@@ -23,14 +23,14 @@ struct names {
 	size_t size;
 };
 
-#define EXPORTS_MAX 7u
+#define EXPORTS_MAX 8u
 
 struct found {
 	uint64_t at[EXPORTS_MAX]; /* vaddrs; 0: not found */
 };
 
 /* Exported symbols of interest. */
-enum { LOOP, CODE_TYPE, VERSION, RUNTIME, SINCE_3_10, SINCE_3_9 };
+enum { LOOP, CODE_TYPE, VERSION, RUNTIME, SINCE_3_10, SINCE_3_9, SUBVERSION, RUNTIME_SIZE };
 
 struct kind {
 	enum script_language_id language;
@@ -213,6 +213,24 @@ static bool read_ruby(const struct elf_file *elf, const struct found *found,
 	       read_numbers(text, sizeof(text), &ret->version);
 }
 
+/* The size of the interpreter's data says how it was built. Without threads they are no structure,
+ * and there is no size. */
+static bool read_perl(const struct elf_file *elf, const struct found *found,
+		      struct script_facts *ret)
+{
+	uint8_t version, subversion;
+	uint16_t size = 0;
+
+	if (!found->at[VERSION] || !found->at[SUBVERSION] ||
+	    !read_at(elf, found->at[VERSION], &version, sizeof(version)) ||
+	    !read_at(elf, found->at[SUBVERSION], &subversion, sizeof(subversion)) ||
+	    (found->at[RUNTIME_SIZE] &&
+	     !read_at(elf, found->at[RUNTIME_SIZE], &size, sizeof(size))))
+		return false;
+	ret->version = (uint64_t)size << 32 | (50000u + version * 100u + subversion);
+	return true;
+}
+
 static const struct kind kinds[] = {
 	{ SCRIPT_PYTHON,
 	  { [LOOP] = "_PyEval_EvalFrameDefault",
@@ -233,6 +251,12 @@ static const struct kind kinds[] = {
 	  { [LOOP] = "rb_yield", [VERSION] = "ruby_version" },
 	  .calls = 3,
 	  .read = read_ruby },
+	{ SCRIPT_PERL,
+	  { [LOOP] = "Perl_runops_standard",
+	    [VERSION] = "PL_version",
+	    [SUBVERSION] = "PL_subversion",
+	    [RUNTIME_SIZE] = "PL_interp_size" },
+	  .read = read_perl },
 };
 
 /* May @name be among the names? It may also be the end of another one, with which linkers let it

@@ -63,7 +63,7 @@ static const struct argp_option options_list[] = {
 	{ "no-synth", KEY_NO_SYNTH, NULL, 0,
 	  "Make no unwind rows from the instructions of code without CFI", 3 },
 	{ "script", KEY_SCRIPT, "mix|only|all", 0,
-	  "Show functions of CPython 3.9 to 3.14, PHP 7.4, 8.2 and 8.4, Ruby 3.1 and 3.3, Lua 5.4 and node 18 to 24 with file and line. mix: in place of the interpreter's own frames (default); only: also without the native frames between them; all: beside all native frames",
+	  "Show functions of CPython 3.9 to 3.14, PHP 7.4, 8.2 and 8.4, Ruby 3.1 and 3.3, Perl 5.36, 5.40 and 5.42, Lua 5.4 and node 18 to 24 with file and line. mix: in place of the interpreter's own frames (default); only: also without the native frames between them; all: beside all native frames",
 	  3 },
 	{ "no-script", KEY_NO_SCRIPT, NULL, 0, "Show native frames alone", 3 },
 	{ "script-lines", KEY_SCRIPT_LINES, "yes|no", 0,

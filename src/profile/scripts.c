@@ -168,26 +168,93 @@ static void drop_between(struct weaving *weaving, uint32_t rule)
 	weaving->nr = nr;
 }
 
-/* The chain of the head at words[0], of at most @nr words. Returns its words. */
-static size_t put_chain(struct weaving *weaving, const uint64_t *words, size_t nr)
+static size_t nr_frames_of(uint64_t head, size_t nr)
 {
-	struct script_stats *stats = &weaving->stats;
-	uint64_t head = words[0];
-	size_t nr_frames = head & 0xffff, end = head >> FPL_SCRIPT_END_SHIFT & 0xff;
+	size_t nr_frames = head & 0xffff;
+
+	return nr_frames > (nr - 1) / 2 ? (nr - 1) / 2 : nr_frames;
+}
+
+/* Count the head at words[0], of at most @nr words. Returns its words. */
+static size_t count_chain(struct script_stats *stats, const uint64_t *words, size_t nr)
+{
+	size_t end = words[0] >> FPL_SCRIPT_END_SHIFT & 0xff;
 
 	stats->chains++;
 	stats->ends[end < FPL_SCRIPT_END_COUNT ? end : FPL_SCRIPT_END_UNKNOWN]++;
-	stats->differ += (head & FPL_SCRIPT_DIFFER) != 0;
-	if (nr_frames > (nr - 1) / 2)
-		nr_frames = (nr - 1) / 2;
-	if (nr_frames)
-		drop_between(weaving, (uint32_t)(head >> FPL_SCRIPT_RULE_SHIFT));
+	stats->differ += (words[0] & FPL_SCRIPT_DIFFER) != 0;
+	return 1 + 2 * nr_frames_of(words[0], nr);
+}
+
+/* Put the frames of the head at words[0]. Returns whether it has any. */
+static bool put_chain(struct weaving *weaving, const uint64_t *words, size_t nr)
+{
+	size_t nr_frames = nr_frames_of(words[0], nr);
+
+	if (!nr_frames)
+		return false;
+	drop_between(weaving, (uint32_t)(words[0] >> FPL_SCRIPT_RULE_SHIFT));
 	for (size_t i = 0; i < nr_frames; i++)
 		put(weaving, script_codes_frame(weaving->codes, weaving->gen, words[1 + 2 * i],
 						words[2 + 2 * i]));
-	if (nr_frames)
-		weaving->last_script = weaving->nr;
-	return 1 + 2 * nr_frames;
+	weaving->last_script = weaving->nr;
+	return true;
+}
+
+static bool has_records(const struct scripts *scripts, uint64_t head)
+{
+	uint64_t rule = head >> FPL_SCRIPT_RULE_SHIFT;
+
+	return rule <= scripts->nr_rules && scripts->rules[rule].records.bytes;
+}
+
+/* Chains of records, which belong further out than the native frames that have them, where the
+ * innermost ones have none of their own. */
+struct lag {
+	size_t nr; /* native frames that have none, and come first */
+	size_t at; /* the chain that comes next */
+};
+
+/* Go from @at on to a chain of records. */
+static size_t next_of_records(const struct scripts *scripts, const uint64_t *words, size_t nr,
+			      size_t at)
+{
+	while (at < nr && (!has_records(scripts, words[at]) ||
+			   (words[at] & (FPL_SCRIPT_BEHIND | FPL_SCRIPT_SHARES))))
+		at += 1 + 2 * nr_frames_of(words[at], nr - at);
+	return at;
+}
+
+static struct lag find_lag(const struct scripts *scripts, const uint64_t *words, size_t nr)
+{
+	struct lag lag = { .at = next_of_records(scripts, words, nr, 0) };
+
+	for (size_t at = 0; at < nr; at += 1 + 2 * nr_frames_of(words[at], nr - at))
+		lag.nr += (words[at] & FPL_SCRIPT_BEHIND) != 0;
+	return lag;
+}
+
+/* Put the chain of the native frame whose head is at words[@at]. Returns whether it has frames. */
+static bool put_chain_of(struct weaving *weaving, struct lag *lag, const uint64_t *words, size_t nr,
+			 size_t at)
+{
+	bool is_shown;
+
+	if (!has_records(weaving->scripts, words[at]))
+		return put_chain(weaving, words + at, nr - at);
+	if (words[at] & FPL_SCRIPT_SHARES)
+		return false;
+	if (lag->nr) {
+		lag->nr--;
+		return false;
+	}
+	at = lag->at;
+	if (at >= nr)
+		return false;
+	is_shown = put_chain(weaving, words + at, nr - at);
+	lag->at = next_of_records(weaving->scripts, words, nr,
+				  at + 1 + 2 * nr_frames_of(words[at], nr - at));
+	return is_shown;
 }
 
 const uint64_t *scripts_weave(struct scripts *scripts, struct script_codes *codes,
@@ -195,6 +262,7 @@ const uint64_t *scripts_weave(struct scripts *scripts, struct script_codes *code
 			      const uint64_t *words, uint16_t *ret_nr)
 {
 	struct weaving weaving = { .scripts = scripts, .codes = codes, .gen = sample->gen };
+	struct lag lag = find_lag(scripts, words, sample->nr_script);
 	size_t at = 0;
 
 	for (size_t i = 0; i < sample->nr_user; i++) {
@@ -205,8 +273,9 @@ const uint64_t *scripts_weave(struct scripts *scripts, struct script_codes *code
 			at = sample->nr_script;
 		while (at < sample->nr_script &&
 		       (words[at] >> FPL_SCRIPT_INDEX_SHIFT & 0xffff) == i) {
-			is_shown = scripts->options.mode == SCRIPT_ALL || !(words[at] & 0xffff);
-			at += put_chain(&weaving, words + at, sample->nr_script - at);
+			is_shown = !put_chain_of(&weaving, &lag, words, sample->nr_script, at) ||
+				   scripts->options.mode == SCRIPT_ALL;
+			at += count_chain(&weaving.stats, words + at, sample->nr_script - at);
 		}
 		if (is_shown)
 			put(&weaving, user[i]);

@@ -37,11 +37,11 @@ static inline struct fpl_script_load load_behind(int16_t off, int16_t next)
 	return (struct fpl_script_load){ .off = { off, next }, .nr = 2 };
 }
 
-/* "Lua 5.4.6" of a version that is 50406, with @name in front, in @ret [SCRIPT_VERSION_MAX]. */
-static inline void say_release(const char *name, const struct script_facts *facts, char *ret)
+/* "Lua 5.4.6" of a @version that is 50406, with @name in front, in @ret [SCRIPT_VERSION_MAX]. */
+static inline void say_release(const char *name, uint64_t version, char *ret)
 {
 	snprintf(ret, SCRIPT_VERSION_MAX, "%s %" PRIu64 ".%" PRIu64 ".%" PRIu64, name,
-		 facts->version / 10000, facts->version / 100 % 100, facts->version % 100);
+		 version / 10000, version / 100 % 100, version % 100);
 }
 
 /* The ranges and the rows of @facts in the rule of object @object. */

@@ -3,6 +3,7 @@
 
 #include "script/cpython.h"
 #include "script/lua.h"
+#include "script/perl.h"
 #include "script/php.h"
 #include "script/ruby.h"
 #include "script/v8.h"
@@ -12,7 +13,7 @@ const struct script_language *script_language(uint32_t language)
 	static const struct script_language *const languages[] = {
 		[SCRIPT_PYTHON] = &cpython_language, [SCRIPT_PHP] = &php_language,
 		[SCRIPT_JAVASCRIPT] = &v8_language,  [SCRIPT_LUA] = &lua_language,
-		[SCRIPT_RUBY] = &ruby_language,
+		[SCRIPT_RUBY] = &ruby_language,	     [SCRIPT_PERL] = &perl_language,
 	};
 
 	_Static_assert(sizeof(languages) / sizeof(languages[0]) == SCRIPT_LANGUAGES_END,

@@ -66,7 +66,7 @@ static bool lua_rule(const struct script_facts *facts, uint32_t object, struct f
 
 static void lua_say_version(const struct script_facts *facts, char *ret)
 {
-	say_release("Lua", facts, ret);
+	say_release("Lua", facts->version, ret);
 }
 
 const struct script_language lua_language = {

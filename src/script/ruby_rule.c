@@ -103,7 +103,7 @@ static bool ruby_rule(const struct script_facts *facts, uint32_t object,
 
 static void ruby_say_version(const struct script_facts *facts, char *ret)
 {
-	say_release("Ruby", facts, ret);
+	say_release("Ruby", facts->version, ret);
 }
 
 const struct script_language ruby_language = {

@@ -8,7 +8,7 @@ import struct
 import sys
 
 CODE = 0x7F0000001000
-PYTHON, PHP, JAVASCRIPT, LUA, RUBY = 1, 2, 3, 4, 5
+PYTHON, PHP, JAVASCRIPT, LUA, RUBY, PERL = 1, 2, 3, 4, 5, 6
 # of each version: the number, offsets of the first line and of the instructions, of a text's characters
 V309, V310 = (0x030900F0, 40, 0, 48), (0x030A00F0, 40, 0, 48)
 V311, V312, V313 = (0x030B02F0, 72, 184, 48), (0x030C01F0, 68, 192, 40), (0x030D00F0, 68, 200, 40)
@@ -91,6 +91,19 @@ def ruby(label=b"f", path=b"a.rb", nr_lines=3, elsewhere=False, paths=None, inde
     return head(RUBY, version, record, places) + b"".join(struct.pack("<I", CODE + place & 0xFFFFFFFF) for place in places)
 
 
+def perl_name(characters, size=None):
+    return struct.pack("<II", 7, len(characters) if size is None else size) + characters
+
+
+def perl(name=b"f", package=b"A::B", file=b"/a/b.pm", flags=0, is_place=0, version=53600, size=3768, more=6 * 256, read=256, length=None):
+    """A sub of Perl, or with is_place a statement: its name, package and file."""
+    fields = b"\0" * 92 + struct.pack("<I", flags)
+    texts = [perl_name(name, length), b"", perl_name(name, length), perl_name(package), perl_name(package), file, file, b""]
+    texts = b"".join(text[:256].ljust(256, b"\0") for text in texts)
+    record = struct.pack("<16xQQIIII3HH", 2, CODE | is_place, 7, 0, 1, more, read, 256, 256, 0) + fields.ljust(256, b"\0") + texts
+    return head(PERL, size << 32 | version, record, (9, 0xFFFFFFFF)) + struct.pack("<II", 9, 0xFFFFFFFF)
+
+
 TWO = code(V311, "f") + code(V312, "C.g.<locals>.h") + code(V313, "<module>", places=())
 
 SEEDS = {
@@ -126,6 +139,10 @@ SEEDS = {
     "ruby_sizes_lie": ruby(size=1 << 62) + ruby(nr_lines=1 << 31) + ruby(more=64) + ruby(nr_lines=1),
     "ruby_index_lies": ruby(index=b"\xff" * 512) + ruby(index=b""),
     "ruby_unknown": ruby(version=20704) + ruby(paths=struct.pack("<Q", 7)),
+    "perl": perl() + perl(flags=0x8000) + perl(flags=0x18000) + perl(is_place=1) + perl(is_place=3) + perl(is_place=1, file=b"(eval 17)"),
+    "perl_sizes_lie": perl(length=1 << 31) + perl(length=247) + perl(length=248) + perl(b"f" * 247) + perl(file=b"x" * 256, is_place=1),
+    "perl_not_read": perl(more=0) + perl(read=64) + perl(is_place=1, file=b"") + perl(b""),
+    "perl_unknown": perl(version=53201) + perl(size=0),
     "javascript": javascript(b"fib") + javascript(b"", file=b"file:///a/b.mjs") + javascript(b"gr\xfc\xdfe"),
     "javascript_wide": javascript("\U0001f600x".encode("utf-16-le"), wide=1) + javascript(b"\x3d\xd8", wide=1),
     "javascript_longest": javascript(b"\x21\x4e" * 128, wide=1) + javascript(b"\xfc" * 256),

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Script frames equal what the script says of itself. Arguments: FPLESS FIXTURES. FPLESS_PYTHONS, FPLESS_PHPS, FPLESS_LUAS,
-FPLESS_RUBYS: interpreters, with colons between them; else those called python3, python3.N, php, phpN.N, lua5.N and rubyN.N in PATH."""
+FPLESS_RUBYS, FPLESS_PERLS: interpreters, with colons between them; else those called python3, python3.N, php, phpN.N, lua5.N, rubyN.N and
+perl in PATH."""
 
 import glob
 import json
@@ -72,6 +73,8 @@ PHP = Language("php", "script_truth.php", ("php", "php[0-9].[0-9]"),
 LUA = Language("lua", "script_truth.lua", ("lua5.[0-9]",), ("-e", "print((_VERSION:gsub('%D+', ' ')) .. ' final')"), {(5, 4)})
 RUBY = Language("ruby", "script_truth.rb", ("ruby[0-9].[0-9]",), ("-e", "puts RUBY_VERSION.split('.')[0, 2].join(' ') + ' final'"),
                 {(3, 1), (3, 3)})
+PERL = Language("perl", "script_truth.pl", ("perl",), ("-MConfig", "-e", "print qq($Config{PERL_REVISION} $Config{PERL_VERSION} final)"),
+                {(5, 36), (5, 40), (5, 42)})
 
 
 def pythons():
@@ -135,6 +138,68 @@ class Script(RootCase):
         for ruby, _version in found:
             with self.subTest(ruby):
                 self.check_chains(RUBY, ruby, 0.999)
+
+    def test_whole_chains_of_perl_equal_the_truth(self):
+        found = PERL.found()
+        if not found:
+            self.skipTest("no Perl of a known version")
+        for perl, _version in found:
+            with self.subTest(perl):
+                self.check_chains(PERL, perl, 0.995)
+
+    def test_each_native_frame_of_perl_has_its_own_subs(self):
+        """Also the second one of an eval, which goes on in the place of the first, and where a sort is between two calls."""
+        found = PERL.found()
+        if not found:
+            self.skipTest("no Perl of a known version")
+        with open(self.path("a.pl"), "w", encoding="utf-8") as file:
+            file.write("sub work { my $n = 0; $n += $_ % 7 for 1 .. 500; return $n }\n"
+                       "sub compare {\n    eval { work() };\n    work();\n    return $a <=> $b;\n}\n"
+                       "sub outer { my @sorted = sort compare 1 .. 60; my @more = sort { $a % 7 <=> $b % 5 } 1 .. 2000 }\n"
+                       "outer() for 1 .. 80;\n")
+        run = self.profile("-F", "997", "--script=all", "--", found[0][0], self.path("a.pl"))
+        with open(run.jsonl_path, encoding="utf-8") as file:
+            records = [record for record in map(json.loads, file) if record.get("type") == "stack"]
+        loop, sort = "Perl_runops_standard", "Perl_pp_sort"
+        nested = counted = right = between = 0
+        for record in records:
+            frames = [(frame.get("symbol"), frame.get("line")) if frame.get("origin") == "script" else (frame.get("symbol"), None)
+                      for frame in record["user"]]
+            names = [name for name, _line in frames if name in (loop, sort, "main::work", "main::compare", "main::outer", "(main)")]
+            if not names or "(main)" not in names:
+                continue
+            counted += record["count"]
+            if "main::compare" in names:
+                nested += record["count"]
+                # an eval has a loop more between the subs and the sort
+                outer = names[names.index("main::compare") + 1:]
+                right += outer in ([loop, sort, "main::outer", "(main)", loop], [loop, loop, sort, "main::outer", "(main)", loop]) \
+                    and record["count"]
+            else:
+                between += record["count"]
+                right += names[-3:] == ["main::outer", "(main)", loop] and record["count"]
+        self.assertGreater(nested, 100)
+        self.assertGreater(between, 10)
+        self.assert_share(right, counted, 0.98)
+
+    def test_subs_of_perl_have_package_file_and_line(self):
+        found = PERL.found()
+        if not found:
+            self.skipTest("no Perl of a known version")
+        with open(self.path("B.pm"), "w", encoding="utf-8") as file:
+            file.write("package A::B;\nsub work {\n    my $n = 0;\n    $n += $_ % 7 for 1 .. 3e6;\n    return $n;\n}\nwork();\n1;\n")
+        with open(self.path("a.pl"), "w", encoding="utf-8") as file:
+            file.write("require %r;\neval qq(\nA::B->can('work')->());\nmy $again = sub { A::B::work() };\n$again->();\n" % self.path("B.pm"))
+        run = self.profile("-F", "499", "--", found[0][0], self.path("a.pl"))
+        with open(run.jsonl_path, encoding="utf-8") as file:
+            stacks = [record["user"] for record in map(json.loads, file) if record.get("type") == "stack"]
+        chains = {tuple((frame["symbol"], os.path.basename(frame["file"]), frame.get("line")) for frame in stack
+                        if frame.get("origin") == "script") for stack in stacks}
+        inner = ("A::B::work", "B.pm", 4)
+        wanted = {(inner, ("(require)", "B.pm", 7), ("(main)", "a.pl", 1)), (inner, ("(eval)", "(eval)", 2), ("(main)", "a.pl", 2)),
+                  (inner, ("main::__ANON__", "a.pl", 4), ("(main)", "a.pl", 5))}
+        self.assertTrue(wanted <= chains, chains)
+        self.assertEqual({frame["object"] for stack in stacks for frame in stack if frame.get("origin") == "script"}, {"[perl]"})
 
     def test_methods_of_ruby_have_file_and_line(self):
         """Names that are short and long, and a file in a long path."""

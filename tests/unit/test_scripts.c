@@ -31,15 +31,18 @@ static const uint64_t words[] = {
 
 #define SCRIPT UINT64_MAX /* any script frame */
 
-static void check(enum script_mode mode, const uint64_t *expected, size_t nr)
-{
-	static struct fpl_script_rule rules[FPL_SCRIPT_RULES_MAX];
-	const struct script_facts facts = { .version = 0x030b02f0,
+static const struct script_facts python = { .version = 0x030b02f0,
 					    .nr_ranges = 1,
 					    .language = SCRIPT_PYTHON };
+
+static void check_words(enum script_mode mode, const struct script_facts *facts,
+			const uint64_t *script_words, size_t nr_words, const uint64_t *expected,
+			size_t nr)
+{
+	static struct fpl_script_rule rules[FPL_SCRIPT_RULES_MAX];
 	const struct fpl_sample sample = {
 		.nr_user = NR_NATIVE,
-		.nr_script = ARRAY_SIZE(words),
+		.nr_script = (uint16_t)nr_words,
 	};
 	const struct script_options options = { .mode = mode };
 	struct script_codes *codes;
@@ -49,8 +52,8 @@ static void check(enum script_mode mode, const uint64_t *expected, size_t nr)
 
 	assert_int_equal(scripts_create(rules, &options, &scripts), 0);
 	assert_int_equal(script_codes_create(1 << 20, false, &codes), 0);
-	assert_int_equal(scripts_rule(scripts, PYTHON, "python", &facts), 1);
-	woven = scripts_weave(scripts, codes, &sample, native, words, &nr_woven);
+	assert_int_equal(scripts_rule(scripts, PYTHON, "python", facts), 1);
+	woven = scripts_weave(scripts, codes, &sample, native, script_words, &nr_woven);
 	assert_int_equal(nr_woven, nr);
 	for (size_t i = 0; i < nr; i++) {
 		if (expected[i] == SCRIPT)
@@ -62,9 +65,10 @@ static void check(enum script_mode mode, const uint64_t *expected, size_t nr)
 	scripts_destroy(scripts);
 }
 
-#define CHECK(mode, ...)                               \
-	check(mode, (const uint64_t[]){ __VA_ARGS__ }, \
-	      sizeof((const uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t))
+#define NR(...) (sizeof((const uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t))
+#define CHECK(mode, ...)                                                                        \
+	check_words(mode, &python, words, ARRAY_SIZE(words), (const uint64_t[]){ __VA_ARGS__ }, \
+		    NR(__VA_ARGS__))
 
 static void the_interpreter_s_frames_give_way(void **state)
 {
@@ -85,12 +89,68 @@ static void all_native_frames_stay_where_they_are_asked_for(void **state)
 	      native[CALL_BACK], native[OBJECT_CALL], SCRIPT, native[LOOP_B], native[MAIN]);
 }
 
+/* With all native frames: those in front of which each of the heads' chains is put. */
+static void check_records(const uint64_t *heads, size_t nr, const uint64_t *expected,
+			  size_t nr_expected)
+{
+	const struct script_facts perl = { .version = 3768ull << 32 | 53600u,
+					   .nr_ranges = 1,
+					   .language = SCRIPT_PERL };
+
+	check_words(SCRIPT_ALL, &perl, heads, nr, expected, nr_expected);
+}
+
+#define CHECK_RECORDS(heads, ...) \
+	check_records(heads, ARRAY_SIZE(heads), (const uint64_t[]){ __VA_ARGS__ }, NR(__VA_ARGS__))
+
+static void records_belong_further_out_where_the_outermost_frame_has_none(void **state)
+{
+	const uint64_t one[] = { HEAD(LEAF, 1),	  0x7000, 1,
+				 HEAD(LOOP_A, 2), 0x7000, 1,
+				 0x7100,	  1,	  HEAD(LOOP_B, 0) | FPL_SCRIPT_BEHIND };
+	/* an empty chain has its native frame, one that shares has none */
+	const uint64_t two[] = { HEAD(LEAF, 1),
+				 0x7000,
+				 1,
+				 HEAD(LOOP_A, 0),
+				 HEAD(CALL_BACK, 0) | FPL_SCRIPT_SHARES,
+				 HEAD(OBJECT_CALL, 2),
+				 0x7000,
+				 1,
+				 0x7100,
+				 1,
+				 HEAD(LOOP_B, 0) | FPL_SCRIPT_BEHIND };
+
+	(void)state;
+	CHECK_RECORDS(one, native[LEAF], SCRIPT, native[LOOP_A], native[VECTOR_CALL],
+		      native[CALL_BACK], native[OBJECT_CALL], SCRIPT, SCRIPT, native[LOOP_B],
+		      native[MAIN]);
+	CHECK_RECORDS(two, native[LEAF], SCRIPT, native[LOOP_A], native[VECTOR_CALL],
+		      native[CALL_BACK], native[OBJECT_CALL], SCRIPT, SCRIPT, native[LOOP_B],
+		      native[MAIN]);
+}
+
+static void words_that_lie_stay_in_their_bounds(void **state)
+{
+	const uint64_t cut[] = { HEAD(LEAF, 0xffff), 0x7000, 1, 0x7100 };
+	const uint64_t behind[] = { HEAD(LEAF, 0) | FPL_SCRIPT_BEHIND,
+				    HEAD(LOOP_A, 0) | FPL_SCRIPT_BEHIND };
+
+	(void)state;
+	CHECK_RECORDS(cut, SCRIPT, native[LEAF], native[LOOP_A], native[VECTOR_CALL],
+		      native[CALL_BACK], native[OBJECT_CALL], native[LOOP_B], native[MAIN]);
+	CHECK_RECORDS(behind, native[LEAF], native[LOOP_A], native[VECTOR_CALL], native[CALL_BACK],
+		      native[OBJECT_CALL], native[LOOP_B], native[MAIN]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_interpreter_s_frames_give_way),
 		cmocka_unit_test(all_between_give_way_where_scripts_alone_are_asked_for),
 		cmocka_unit_test(all_native_frames_stay_where_they_are_asked_for),
+		cmocka_unit_test(records_belong_further_out_where_the_outermost_frame_has_none),
+		cmocka_unit_test(words_that_lie_stay_in_their_bounds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
