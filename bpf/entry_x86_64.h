@@ -70,8 +70,9 @@ ENTRY_INLINE __u32 entry_lower(struct entry *entry, __s64 bytes, __u32 size)
 /* Instructions that move data, with REX.W: @code begins with one. */
 ENTRY_INLINE __u32 entry_move(struct entry *entry, __u64 code)
 {
-	__u32 opcode = code >> 8 & 0xff, modrm = code >> 16 & 0xff, mod = modrm >> 6;
-	__u32 reg = (modrm >> 3 & 7) | (code & 4) << 1, rm = (modrm & 7) | (code & 1) << 3;
+	__u32 rex = code & 0xff, opcode = code >> 8 & 0xff, modrm = code >> 16 & 0xff;
+	__u32 reg = (modrm >> 3 & 7) | (rex & 4) << 1, rm = (modrm & 7) | (rex & 1) << 3;
+	__u32 mod = modrm >> 6;
 	__s32 off;
 
 	if (opcode != 0x89 && opcode != 0x8b)
