@@ -193,10 +193,10 @@ int process_exec(struct process *process)
 	process->restless = false;
 	process->next_raw_ns = 0;
 	process->nr_regions = 0;
-	process->jvm = PROCESS_JVM_UNKNOWN;
+	process->maker = PROCESS_MAKER_UNKNOWN;
 	process->jvm_base = 0;
-	process->next_jvm_ns = 0;
-	process->jvm_pause_ns = 0;
+	process->next_ask_ns = 0;
+	process->ask_pause_ns = 0;
 	return 0;
 }
 

@@ -27,11 +27,11 @@ struct process_region {
 #define PROCESS_REGIONS_MAX 4u
 
 /* Was the run time of the process asked how its code is walked: a JVM, or a trampoline? */
-enum process_jvm {
-	PROCESS_JVM_UNKNOWN, /* it has none, or one that has not begun yet */
-	PROCESS_JVM_ASKED,
-	PROCESS_JVM_KNOWN,
-	PROCESS_JVM_REFUSED,
+enum process_maker {
+	PROCESS_MAKER_UNKNOWN, /* it has none, or one that has not begun yet */
+	PROCESS_MAKER_ASKED,
+	PROCESS_MAKER_KNOWN,
+	PROCESS_MAKER_REFUSED,
 };
 
 struct process {
@@ -68,10 +68,10 @@ struct process {
 	/* of this image: a child has none, though its mappings have their references */
 	struct process_region regions[PROCESS_REGIONS_MAX];
 	uint32_t nr_regions;
-	enum process_jvm jvm;
+	enum process_maker maker;
 	uint64_t jvm_base;     /* with KNOWN: where its libjvm is; 0: it is no JVM */
-	uint64_t next_jvm_ns;  /* CLOCK_MONOTONIC: not asked again before */
-	uint64_t jvm_pause_ns; /* doubles with each question */
+	uint64_t next_ask_ns;  /* CLOCK_MONOTONIC: not asked again before */
+	uint64_t ask_pause_ns; /* half as much more with each question */
 
 	struct run *run; /* owned reference: its published mappings; NULL: not published */
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The JVM in a process: workers read the memory, through its file in /proc. */
+/* The JVM in a process, or another maker of code: workers read the memory, through its file in
+ * /proc. */
 #pragma once
 
 #include <stdint.h>

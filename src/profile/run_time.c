@@ -105,7 +105,7 @@ static void ask_trampoline(const struct run_times *times, struct process *proces
 	}
 	if (nr && !lookups_trampoline(times->lookups, process->pid, process->gen, bounds, nr,
 				      process_owner(process)))
-		process->jvm = PROCESS_JVM_ASKED;
+		process->maker = PROCESS_MAKER_ASKED;
 }
 
 void run_time_ask(const struct run_times *times, struct process *process)
@@ -129,11 +129,11 @@ void run_time_ask(const struct run_times *times, struct process *process)
 	    !makers.has[CODE_MAKER_JVM] && !makers.has[CODE_MAKER_QEMU] &&
 	    !makers.has[CODE_MAKER_GUILE])
 		place_sljit_region(times, process);
-	if (!times->lookups || process->jvm != PROCESS_JVM_UNKNOWN)
+	if (!times->lookups || process->maker != PROCESS_MAKER_UNKNOWN)
 		return;
-	if (process->next_jvm_ns) {
+	if (process->next_ask_ns) {
 		now = clock_monotonic_ns();
-		if (now < process->next_jvm_ns)
+		if (now < process->next_ask_ns)
 			return;
 	}
 	if (!makers.has[CODE_MAKER_JVM]) {
@@ -143,7 +143,7 @@ void run_time_ask(const struct run_times *times, struct process *process)
 	}
 	if (!lookups_jvm(times->lookups, process->pid, process->gen, makers.bases[CODE_MAKER_JVM],
 			 process_owner(process)))
-		process->jvm = PROCESS_JVM_ASKED;
+		process->maker = PROCESS_MAKER_ASKED;
 }
 
 /* Take @region in as one of @process. Returns whether there is room. */
@@ -176,11 +176,11 @@ static void take_heaps(const struct run_times *times, struct process *process,
 
 static void try_again_later(struct process *process)
 {
-	uint64_t last = process->jvm_pause_ns, pause = last ? last + last / 2 : PAUSE_MIN_NS;
+	uint64_t last = process->ask_pause_ns, pause = last ? last + last / 2 : PAUSE_MIN_NS;
 
-	process->jvm = PROCESS_JVM_UNKNOWN;
-	process->jvm_pause_ns = pause < PAUSE_MAX_NS ? pause : PAUSE_MAX_NS;
-	process->next_jvm_ns = clock_monotonic_ns() + process->jvm_pause_ns;
+	process->maker = PROCESS_MAKER_UNKNOWN;
+	process->ask_pause_ns = pause < PAUSE_MAX_NS ? pause : PAUSE_MAX_NS;
+	process->next_ask_ns = clock_monotonic_ns() + process->ask_pause_ns;
 }
 
 /* Take note of the answer @code. Returns whether the run time is described: else @what is walked by
@@ -196,14 +196,14 @@ static bool is_described(struct process *process, int code, const struct fpl_err
 	}
 	if (code)
 		fpl_log(FPL_LOG_WARN, "%s: %s are walked by frame pointers", err->msg, what);
-	process->jvm = code ? PROCESS_JVM_REFUSED : PROCESS_JVM_KNOWN;
+	process->maker = code ? PROCESS_MAKER_REFUSED : PROCESS_MAKER_KNOWN;
 	return !code;
 }
 
 void run_time_take(const struct run_times *times, struct process *process,
 		   const struct lookup *lookup)
 {
-	if (!process || process->jvm != PROCESS_JVM_ASKED ||
+	if (!process || process->maker != PROCESS_MAKER_ASKED ||
 	    (lookup->jvm.gen && process->gen != lookup->jvm.gen))
 		return;
 	if (!is_described(process, lookup->jvm.code, &lookup->jvm.err, "Java stacks"))
@@ -220,7 +220,7 @@ void run_time_take_trampoline(const struct run_times *times, struct process *pro
 	struct fpl_region region = lookup->trampoline.found;
 	struct makers makers;
 
-	if (!process || process->jvm != PROCESS_JVM_ASKED ||
+	if (!process || process->maker != PROCESS_MAKER_ASKED ||
 	    (lookup->trampoline.gen && process->gen != lookup->trampoline.gen) ||
 	    !is_described(process, lookup->trampoline.code, &lookup->trampoline.err,
 			  "stacks of code made at run time"))
