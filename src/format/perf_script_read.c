@@ -5,6 +5,7 @@
  *
  *   ADDRESS SYMBOL[+0xOFFSET] (OBJECT)     SYMBOL may be [unknown], OBJECT may be "inlined"
  */
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,8 +121,9 @@ static bool is_unknown(const char *symbol)
 	return !*symbol || !strcmp(symbol, " ") || !strcmp(symbol, "[unknown]");
 }
 
-/* Is @object a part of the kernel? Its image, or a module: "[nf_tables]", but not "[vdso]". */
-static bool is_kernel_object(const char *object)
+/* Is @object, with code at @address, a part of the kernel? Its image, or a module: "[nf_tables]",
+ * but not "[vdso]", nor "[python]", whose functions have no addresses. */
+static bool is_kernel_object(const char *object, uint64_t address)
 {
 	static const char *const user[] = { "[vdso]", "[vsyscall]", "[unknown]", "[heap]",
 					    "[stack]" };
@@ -130,8 +132,9 @@ static bool is_kernel_object(const char *object)
 	for (size_t i = 0; i < ARRAY_SIZE(user); i++)
 		if (!strcmp(object, user[i]))
 			return false;
-	return object[0] == '[' || (length > 3 && !strcmp(object + length - 3, ".ko")) ||
-	       strstr(object, "/vmlinux");
+	if (object[0] == '[')
+		return address || !strcmp(object, "[kernel.kallsyms]");
+	return (length > 3 && !strcmp(object + length - 3, ".ko")) || strstr(object, "/vmlinux");
 }
 
 /* Hold the function for the frame that it is inlined in. */
@@ -189,6 +192,26 @@ static bool read_unnamed(const struct perf_script *script, const char *symbol,
 	return true;
 }
 
+/* Take " (file.py:12)" off the end of @line's symbol, if @frame is a script's function. *ret_file,
+ * into the line, and *ret_number stay as they are otherwise. */
+static void take_script_place(struct frame_line *line, struct recording_frame *frame,
+			      const char **ret_file, uint32_t *ret_number)
+{
+	char *open = strrchr(line->symbol, '('), *colon = strrchr(line->symbol, ':');
+
+	if (line->address || !line->object || line->object[0] != '[' ||
+	    frame->kind == RECORDING_KERNEL || !open || open == line->symbol || open[-1] != ' ' ||
+	    !colon || colon < open || !isdigit((unsigned char)colon[1]))
+		return;
+	if (strcmp(colon + 1 + strspn(colon + 1, "0123456789"), ")") != 0)
+		return;
+	*ret_number = (uint32_t)strtoul(colon + 1, NULL, 10);
+	open[-1] = '\0';
+	*colon = '\0';
+	*ret_file = open + 1;
+	frame->origin = FPL_ORIGIN_SCRIPT;
+}
+
 /* perf prints what was on the stack, and sometimes that is no frame, or in no order. */
 static bool leave_out(struct perf_script *script, const struct frame_line *line, uint8_t kind)
 {
@@ -222,6 +245,8 @@ static void add_frame(struct perf_script *script, char *text)
 		.start = RECORDING_NO_ADDRESS,
 	};
 	struct frame_line line;
+	const char *file = "";
+	uint32_t number = 0;
 
 	if (!parse_frame(text, &line)) {
 		reading_fail(reading, "no frame as \"7f00 symbol+0x1f (object)\"");
@@ -231,7 +256,8 @@ static void add_frame(struct perf_script *script, char *text)
 		add_inlined(script, line.symbol);
 		return;
 	}
-	if (line.address >= KERNEL_BEGIN || (line.object && is_kernel_object(line.object)))
+	if (line.address >= KERNEL_BEGIN ||
+	    (line.object && is_kernel_object(line.object, line.address)))
 		frame.kind = RECORDING_KERNEL;
 	if (leave_out(script, &line, frame.kind))
 		return;
@@ -239,13 +265,15 @@ static void add_frame(struct perf_script *script, char *text)
 	if (frame.kind == RECORDING_USER)
 		origin_mark_cut(line.symbol, &frame.origin);
 	place_frame(script, &line, &frame);
+	take_script_place(&line, &frame, &file, &number);
 	frame.nr_lines = script->nr_inlined;
 	if (!read_unnamed(script, line.symbol, &frame) &&
 	    (!is_unknown(line.symbol) || frame.nr_lines))
 		script->inlined[frame.nr_lines++] = (struct recording_line){
 			.function = reading_function(
-				reading, is_unknown(line.symbol) ? "[unknown]" : line.symbol, "",
+				reading, is_unknown(line.symbol) ? "[unknown]" : line.symbol, file,
 				0),
+			.line = number,
 		};
 	script->nr_inlined = 0;
 

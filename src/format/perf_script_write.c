@@ -73,10 +73,15 @@ static void write_function(FILE *to, const struct recording *recording,
 			   const struct recording_frame *frame,
 			   const struct recording_function *function)
 {
-	AUTO_FREE char *unnamed = NULL;
+	AUTO_FREE char *unnamed = NULL, *place = NULL;
+	char safe[TEXT_MAX];
 
 	if (function) {
+		place = frame_script_place(recording, frame);
+		alloc_check(!place);
 		write_name(to, recording_string(recording, function->name));
+		text_escape(safe, sizeof(safe), place, "");
+		fputs(safe, to);
 		return;
 	}
 	unnamed = frame_unnamed_text(recording, frame, false);

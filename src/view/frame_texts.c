@@ -125,6 +125,16 @@ static char *place_of(const struct frame_texts *texts, const struct recording_fr
 	return length < 0 ? NULL : text;
 }
 
+char *frame_script_place(const struct recording *recording, const struct recording_frame *frame)
+{
+	const struct frame_texts texts = { .recording = recording };
+
+	return frame->nr_lines
+		       ? place_of(&texts, frame,
+				  &recording->lines[frame->first_line + frame->nr_lines - 1])
+		       : strdup("");
+}
+
 /* @idx: of a line of @frame, whose last one is not inlined. */
 static int intern_line(struct frame_texts *texts, const struct recording_frame *frame, uint32_t idx,
 		       uint32_t *ret)

@@ -90,6 +90,12 @@ FPL_MUST_CHECK int frame_texts_intern_place(struct strings *strings, const char 
 char *frame_unnamed_text(const struct recording *recording, const struct recording_frame *frame,
 			 bool addresses);
 
+/*
+ * What every format has behind the name of a script's function, " (file.py:12)"; "": @frame is
+ * none, or its place is not known. Not escaped; to be freed. NULL: no memory.
+ */
+char *frame_script_place(const struct recording *recording, const struct recording_frame *frame);
+
 /* Texts of all frames; a lack of memory ends the process. @recording outlives @ret. Cost:
  * O(frames).
  */

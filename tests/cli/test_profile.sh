@@ -61,7 +61,8 @@ assert stats["frames"] == sum(s["count"] * len(s["user"]) for s in stacks), stat
 # The folded lines follow from the .jsonl, but for escapes, which none of these names need.
 want = {}
 for stack in stacks:
-    names = [f["symbol"] or (f"[{f['object'].rsplit('/', 1)[1]}+{f.get('start', f['vaddr'])}]" if "object" in f
+    names = [f"{f['symbol']} ({f['file'].rsplit('/', 1)[-1]}:{f['line']})" if f["origin"] == "script" else
+             f["symbol"] or (f"[{f['object'].rsplit('/', 1)[1]}+{f.get('start', f['vaddr'])}]" if "object" in f
                              else f"[{f['addr']}]")
              for f in reversed(stack["user"])]
     names += [f["symbol"] or f"[{f['addr']}]" for f in reversed(stack["kernel"])]
