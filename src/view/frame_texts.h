@@ -91,8 +91,8 @@ char *frame_unnamed_text(const struct recording *recording, const struct recordi
 			 bool addresses);
 
 /*
- * What every format has behind the name of a script's function, " (file.py:12)"; "": @frame is
- * none, or its place is not known. Not escaped; to be freed. NULL: no memory.
+ * The place behind the name of a script's function, " (file.py:12)"; "": @frame is no script's, or
+ * its place is not known. Not escaped; to be freed. NULL: no memory.
  */
 char *frame_script_place(const struct recording *recording, const struct recording_frame *frame);
 

@@ -354,7 +354,7 @@ class Script(RootCase):
             self.assert_refused(self.fpless(verb, option, "-d", "1"), 1, option.split("=")[0], said)
 
     def test_text_has_file_and_line(self):
-        run, stacks = self.frames(code="import json\n" + DEEP % 40)
+        run, stacks = self.frames(code="import json\n" + (DEEP % 5).replace("4000000", "12000000"))
         self.assertEqual({frame["object"] for stack in stacks for frame in stack if frame.get("origin") == "script"}, {"[python]"})
         with open(run.folded_path, encoding="utf-8") as file:
             self.assertRegex(file.read(), r";down \(<string>:\d+\);")
