@@ -3,6 +3,7 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <libelf.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -67,15 +68,6 @@ static int symbols_open(struct jit_memory *memory, uint64_t base, struct symbols
 	return -ENOENT;
 }
 
-static uint32_t gnu_hash(const char *name)
-{
-	uint32_t hash = 5381;
-
-	for (; *name; name++)
-		hash = hash * 33 + (uint8_t)*name;
-	return hash;
-}
-
 /* The symbol of number @idx, if it has @name. */
 static bool is_symbol(const struct symbols *symbols, uint32_t idx, const char *name, uint64_t *ret)
 {
@@ -96,7 +88,7 @@ static bool find_in_gnu_hash(const struct symbols *symbols, const char *name, ui
 	struct {
 		uint32_t nr_buckets, first, nr_words, shift;
 	} head;
-	uint32_t hash = gnu_hash(name), idx, word;
+	uint32_t hash = (uint32_t)elf_gnu_hash(name), idx, word;
 	uint64_t buckets, chain;
 
 	if (!jit_read(symbols->memory, symbols->hash, &head, sizeof(head)) || !head.nr_buckets)
@@ -115,19 +107,6 @@ static bool find_in_gnu_hash(const struct symbols *symbols, const char *name, ui
 			return false;
 	}
 	return false;
-}
-
-/* The hash of DT_HASH (System V ABI, chapter 5). */
-static uint32_t elf_hash(const char *name)
-{
-	uint32_t hash = 0, high;
-
-	for (; *name; name++) {
-		hash = (hash << 4) + (uint8_t)*name;
-		high = hash & 0xf0000000;
-		hash = (hash ^ high >> 24) & ~high;
-	}
-	return hash;
 }
 
 /* JDK 11 has no other hash. */
