@@ -103,7 +103,7 @@ static uint64_t self_of_label(const struct hottest *hottest, const char *label, 
 	for (size_t i = hottest->nr; i-- > 0;) {
 		char other[PROMETHEUS_LABEL_SIZE];
 
-		prometheus_label(hottest_name(hottest, hottest->list[i]), other);
+		prometheus_label(function_index_text(&hottest->index, hottest->list[i]), other);
 		if (strcmp(label, other) != 0)
 			continue;
 		self += hottest->tallies.list[hottest->list[i]].self;
@@ -119,7 +119,7 @@ static void write_top(FILE *to, const struct hottest *hottest, size_t max)
 	prometheus_family(to, "top_function_share", "gauge",
 			  "Share of the hottest functions, by themselves, in the last window.");
 	for (size_t i = 0; i < hottest->nr && nr < max; i++) {
-		const char *name = hottest_name(hottest, hottest->list[i]);
+		const char *name = function_index_text(&hottest->index, hottest->list[i]);
 		char label[PROMETHEUS_LABEL_SIZE];
 		uint64_t self;
 		size_t first;

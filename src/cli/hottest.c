@@ -25,8 +25,3 @@ void hottest_fini(struct hottest *hottest)
 	function_index_fini(&hottest->index);
 	frame_texts_fini(&hottest->texts);
 }
-
-const char *hottest_name(const struct hottest *hottest, uint32_t function)
-{
-	return strings_text(&hottest->texts.strings, hottest->index.functions.list[function].text);
-}

@@ -21,6 +21,3 @@ struct hottest {
 /* Find @max at most. @recording is borrowed. *ret must not move. Cost: O(frames of all stacks). */
 void hottest_init(const struct recording *recording, size_t max, struct hottest *ret);
 void hottest_fini(struct hottest *hottest);
-
-/* The name of a function, borrowed, without anything that a terminal obeys. */
-const char *hottest_name(const struct hottest *hottest, uint32_t function);

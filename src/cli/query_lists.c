@@ -136,8 +136,8 @@ static void write_hottest(FILE *to, const struct hottest *hottest)
 		text_escape(place, sizeof(place),
 			    function_index_place(&hottest->index, function, buf, sizeof(buf)), "");
 		fprintf(to, "%6.1f%% %6.1f%%  %s  (%s)\n", share_percent(tally->self, hottest->sum),
-			share_percent(tally->total, hottest->sum), hottest_name(hottest, function),
-			place);
+			share_percent(tally->total, hottest->sum),
+			function_index_text(&hottest->index, function), place);
 	}
 }
 
@@ -148,12 +148,9 @@ static void json_hottest(struct json *json, const struct hottest *hottest)
 	json_open(json, "functions", '[');
 	for (size_t i = 0; i < hottest->nr; i++) {
 		uint32_t function = hottest->list[i];
-		char buf[128];
 
 		json_open(json, NULL, '{');
-		json_string(json, "function", hottest_name(hottest, function));
-		json_string(json, "object",
-			    function_index_place(&hottest->index, function, buf, sizeof(buf)));
+		function_index_json(&hottest->index, function, json);
 		json_number(json, "self", hottest->tallies.list[function].self);
 		json_number(json, "total", hottest->tallies.list[function].total);
 		json_close(json, '}');

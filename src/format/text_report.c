@@ -81,8 +81,7 @@ static void write_function(FILE *to, const struct function_tallies *tallies, uin
 {
 	const struct function_index *index = tallies->index;
 	const struct function_tally *tally = &tallies->list[function];
-	const char *name =
-		strings_text(&index->texts->strings, index->functions.list[function].text);
+	const char *name = function_index_text(index, function);
 	char buf[128], place[128];
 
 	if (is_narrow(whole)) {

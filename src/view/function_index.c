@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "view/json.h"
+
 static int add_frame(struct function_index *index, uint32_t idx)
 {
 	const struct recording_frame *frame = &index->texts->recording->frames[idx];
@@ -78,4 +80,17 @@ const char *function_index_place(const struct function_index *index, uint32_t fu
 	};
 
 	return frame_place(recording, &frame, buf, size);
+}
+
+const char *function_index_text(const struct function_index *index, uint32_t function)
+{
+	return strings_text(&index->texts->strings, index->functions.list[function].text);
+}
+
+void function_index_json(const struct function_index *index, uint32_t function, struct json *json)
+{
+	char buf[128];
+
+	json_string(json, "function", function_index_text(index, function));
+	json_string(json, "object", function_index_place(index, function, buf, sizeof(buf)));
 }

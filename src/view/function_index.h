@@ -11,6 +11,8 @@
 #include "view/frame_texts.h"
 #include "view/functions.h"
 
+struct json;
+
 struct function_index {
 	const struct frame_texts *texts; /* borrowed */
 	/* Texts are ids in the strings of the texts, places are objects of the recording. */
@@ -33,6 +35,12 @@ FPL_MUST_CHECK int function_index_extend(struct function_index *index);
  * by the caller; 0: not known. Cost: O(frames). */
 uint32_t *function_index_sources(const struct function_index *index);
 
+/* The name of a function, borrowed: escaped as its texts are. */
+const char *function_index_text(const struct function_index *index, uint32_t function);
+
 /* The place of a function: the last part of its object's path, not escaped; "-": not known. */
 const char *function_index_place(const struct function_index *index, uint32_t function, char *buf,
 				 size_t size);
+
+/* Write both as the members "function" and "object" of the object that is open. */
+void function_index_json(const struct function_index *index, uint32_t function, struct json *json);

@@ -120,11 +120,6 @@ static int compare_neighbours(const void *left, const void *right)
 	return (a->function > b->function) - (a->function < b->function);
 }
 
-static const char *text_of(const struct function_index *index, uint32_t function)
-{
-	return strings_text(&index->texts->strings, index->functions.list[function].text);
-}
-
 static void write_side(FILE *to, const struct function_index *index, struct side *side,
 		       const char *indent, uint64_t sum)
 {
@@ -134,7 +129,7 @@ static void write_side(FILE *to, const struct function_index *index, struct side
 	for (size_t i = 0; i < side->all.nr && list[i].count; i++) {
 		if (i < NR_SHOWN)
 			fprintf(to, " %6.1f%%  %s%s\n", share_percent(list[i].count, sum), indent,
-				text_of(index, list[i].function));
+				function_index_text(index, list[i].function));
 		else
 			nr_left++;
 	}
@@ -155,7 +150,8 @@ static void write_entry(FILE *to, const struct function_index *index, struct ent
 	putc('\n', to);
 	write_side(to, index, &entry->callers, "  ", sum);
 	fprintf(to, " %6.1f%%  %s  (%s), self %.1f%%\n", share_percent(entry->total, sum),
-		text_of(index, entry->function), place, share_percent(entry->self, sum));
+		function_index_text(index, entry->function), place,
+		share_percent(entry->self, sum));
 	write_side(to, index, &entry->callees, "    ", sum);
 }
 
@@ -198,14 +194,6 @@ void neighbours_write(FILE *to, const struct function_index *index, const uint32
 		write_entry(to, index, &entries.list[i], sum);
 }
 
-static void json_function(struct json *json, const struct function_index *index, uint32_t function)
-{
-	char buf[128];
-
-	json_string(json, "function", text_of(index, function));
-	json_string(json, "object", function_index_place(index, function, buf, sizeof(buf)));
-}
-
 static void json_side(struct json *json, const char *key, const struct function_index *index,
 		      const struct side *side)
 {
@@ -216,7 +204,7 @@ static void json_side(struct json *json, const char *key, const struct function_
 		if (!neighbour->count)
 			break;
 		json_open(json, NULL, '{');
-		json_function(json, index, neighbour->function);
+		function_index_json(index, neighbour->function, json);
 		json_number(json, "total", neighbour->count);
 		json_close(json, '}');
 	}
@@ -227,7 +215,7 @@ static void json_entry(struct json *json, const struct function_index *index,
 		       const struct entry *entry)
 {
 	json_open(json, NULL, '{');
-	json_function(json, index, entry->function);
+	function_index_json(index, entry->function, json);
 	json_number(json, "self", entry->self);
 	json_number(json, "total", entry->total);
 	json_number(json, "outermost", entry->callers.outermost);
