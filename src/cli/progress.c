@@ -9,6 +9,7 @@
 
 #include "base/array.h"
 #include "cli/status_line.h"
+#include "recording/keys.h"
 #include "view/share.h"
 
 #define PERIOD_MS 1000u
@@ -54,8 +55,7 @@ static void take_stack(void *ctx, const struct profile_stack *stack)
 	if (array_reserve(&progress->stacks, sizeof(*progress->stacks), &progress->room,
 			  progress->nr + 1))
 		return; /* and nothing more is said of what is complete */
-	if (progress->user && !(stack->flags & FPL_SAMPLE_KTHREAD) &&
-	    stack->stop != FPL_STOP_EXITING && stack->stop != FPL_STOP_EXECING)
+	if (progress->user && !(stack->flags & FPL_SAMPLE_KTHREAD) && stop_is_judged(stack->stop))
 		class = stack->stop == FPL_STOP_OUTERMOST ? STACK_COMPLETE : STACK_JUDGED;
 	progress->stacks[progress->nr++] = class;
 }

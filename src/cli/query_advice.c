@@ -52,8 +52,7 @@ static void advice_fini(struct advice *advice)
 static bool is_cut_short(const struct recording_stack *stack)
 {
 	return !stack->no_user && stack->stop < FPL_STOP_COUNT &&
-	       stack->stop != FPL_STOP_OUTERMOST && stack->stop != FPL_STOP_EXITING &&
-	       stack->stop != FPL_STOP_EXECING;
+	       stack->stop != FPL_STOP_OUTERMOST && stop_is_judged(stack->stop);
 }
 
 static struct cut_place place_of(const struct advice *advice, const struct recording_stack *stack)

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,6 +16,12 @@ struct recording;
 
 const char *stop_key(enum fpl_stop stop);
 const char *stop_text(enum fpl_stop stop);
+
+/* Could a stack that ended so be whole? A task that ends, or begins another program, has none. */
+static inline bool stop_is_judged(uint8_t stop)
+{
+	return stop != FPL_STOP_EXITING && stop != FPL_STOP_EXECING;
+}
 
 /* The stop with the key @key; RECORDING_NO_STOP: no stop has it. */
 uint8_t stop_of_key(const char *key);

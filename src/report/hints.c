@@ -133,7 +133,7 @@ static void cleanup_runtimes(struct runtimes *runtimes)
 static bool is_cut_short(const struct profile_stack *stack)
 {
 	return !(stack->flags & FPL_SAMPLE_KTHREAD) && stack->stop != FPL_STOP_OUTERMOST &&
-	       stack->stop != FPL_STOP_EXITING && stack->stop != FPL_STOP_EXECING;
+	       stop_is_judged(stack->stop);
 }
 
 static void find_one(struct names *names, const struct runtimes *runtimes,

@@ -31,8 +31,7 @@ static enum fpl_stop most_common_stop(const struct recording_tally *user)
 	unsigned most = FPL_STOP_OUTERMOST + 1;
 
 	for (unsigned i = most; i < FPL_STOP_COUNT; i++) {
-		if (i != FPL_STOP_EXITING && i != FPL_STOP_EXECING &&
-		    user->stops[i] > user->stops[most])
+		if (stop_is_judged((uint8_t)i) && user->stops[i] > user->stops[most])
 			most = i;
 	}
 	return (enum fpl_stop)most;

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/cleanup.h"
+#include "recording/keys.h"
 #include "store/store_state.h"
 
 enum { COLUMN_DIGEST = 11, COLUMN_DATA };
@@ -93,11 +94,9 @@ int store_windows_next(struct store *store, sqlite3_stmt *statement, struct stor
 	return 1;
 }
 
-/* A task that begins or ends another program has no stack to be whole. */
 static bool is_judged(const struct window_entry *entry)
 {
-	return !entry->no_user && entry->stop < FPL_STOP_COUNT && entry->stop != FPL_STOP_EXITING &&
-	       entry->stop != FPL_STOP_EXECING;
+	return !entry->no_user && entry->stop < FPL_STOP_COUNT && stop_is_judged(entry->stop);
 }
 
 int store_windows_count(struct store_window *window, const struct window_entry *entry)
