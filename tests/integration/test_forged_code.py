@@ -11,6 +11,9 @@ from fpless_run import TIMEOUT_S
 from root_case import RootCase, fixture, main
 
 FORGED = os.path.realpath(sys.argv[3])
+CHAIN = ("main", "__libc_start_call_main", "__libc_start_main", "_start")  # what all of its code is called by
+# The loop of forged_code's function: dec ecx, jnz, by what is before it in the page.
+LOOP, BARE_LOOP = (0x1d, 0x1f), (0x15, 0x17)
 
 
 class ForgedCode(RootCase):
@@ -30,15 +33,19 @@ class ForgedCode(RootCase):
             samples.setdefault(stack["pid"], []).append(stack)
         for pid, kind in processes.items():
             made = [stack for stack in samples.get(pid, []) if stack["user"] and "object" not in stack["user"][0]]
-            nr = sum(stack["count"] for stack in made)
-            whole = sum(stack["count"] for stack in made if stack["stop"] == "outermost")
+            complete = [stack for stack in made if stack["stop"] == "outermost"]
+            nr, whole = (sum(stack["count"] for stack in of) for of in (made, complete))
             print(f"{kind}: {nr} samples of its code, {whole} complete")
             self.assertTrue(os.path.exists(f"/proc/{pid}"), kind)
             self.assertGreater(nr, 0, kind)
+            self.assertEqual({tuple(frame["symbol"] for frame in stack["user"][1:]) for stack in complete} - {CHAIN}, set(), kind)
             if kind == "honest":
                 self.assert_share(whole, nr, 0.9)
             elif kind != "changes":
-                self.assertEqual(whole, 0, kind)
+                # where the function begins and ends, its return address is found without the memory that lies
+                loop = BARE_LOOP if kind == "frame" else LOOP
+                inside = [stack for stack in complete if int(stack["user"][0]["addr"], 16) & 0xfff in loop]
+                self.assertEqual(inside, [], kind)
         bystander = samples[chain.pid]
         nr = sum(stack["count"] for stack in bystander)
         self.assert_share(sum(stack["count"] for stack in bystander if stack["stop"] == "outermost"), nr, 0.9)

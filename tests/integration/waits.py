@@ -66,11 +66,15 @@ def slack_ns(mine, times):
 def weight_faults(name, mine, weight, times, error_ns=0):
     """A thread's clock also counts its time on a CPU and in a run queue: the rest is what it was blocked.
 
+    Since 6.12 a thread that blocks may stay in the run queue for a while, and the kernel counts that as run delay (up to 42
+    of 167 ms seen): between the sum without the run delay and the sum with it, both are true. That run delay alone is not
+    taken for blocked time is shown by threads that yield.
     @error_ns: of systematic sampling with a random start the error is at most one period a thread."""
-    blocked = mine.clock_ns - mine.cpu_ns - mine.delay_ns
+    own_ns = mine.clock_ns - mine.cpu_ns
     bound = slack_ns(mine, times) + error_ns
-    return [] if abs(weight - blocked) <= bound else \
-        [f"{name}: {weight} ns, it measured {blocked}, bound {bound}: {mine}, {times}"]
+    least, most = own_ns - mine.delay_ns - bound, own_ns + bound
+    return [] if least <= weight <= most else \
+        [f"{name}: {weight} ns, not from {least} to {most}: bound {bound}: {mine}, {times}"]
 
 
 def waker_faults(name, mine, weight, times, all_cpu_ns, error_ns=0):
