@@ -70,7 +70,7 @@ def main():
         expectation = Expectation(file.read())
     folder = tempfile.mkdtemp(prefix="fpless-test-")
     words = command(expectation, fixtures, folder)
-    words[1] = "60000"
+    words[1] = "50000"
     process = subprocess.Popen(words)
     judge = Judge(expectation, Files(fixtures))
     judge.symbols_told = False

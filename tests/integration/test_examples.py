@@ -106,8 +106,9 @@ class Examples(unittest.TestCase):
         cls.put("work.pl", WORK.replace("ROUNDS", "1_500_000"))
         cls.put("old/prog", WORK.replace("ROUNDS", "300_000"))
         cls.put("new/prog", WORK.replace("ROUNDS", "400_000"))
-        # works in the kernel, too: on an idle machine nothing else would be seen there
-        cls.put("busy.pl", "alarm 1200;\n1 while -e '/';\n")  # whatever becomes of the test
+        # works in the kernel, too: on an idle machine nothing else would be seen there; a quarter of a CPU is enough
+        cls.put("busy.pl", "alarm 1200;  # whatever becomes of the test\n"
+                           "for (;;) { for (1 .. 300) { -e '/' } select undef, undef, undef, 0.003 }\n")
         cls.put("perf.txt", PERF)
         with gzip.open(os.path.join(HERE, "../../fixtures/perf/fp.data.gz")) as packed, \
                 open(os.path.join(cls.folder, "perf.data"), "wb") as file:

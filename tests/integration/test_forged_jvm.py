@@ -21,7 +21,8 @@ class ForgedJvm(RootCase):
             os.mkdir(folder)
             processes[self.start(FORGED, folder, kind).pid] = kind
         chain = self.start(fixture("chain"), "600000")
-        run = self.profile_while_busy([*processes, chain.pid], 60, "-F", "999", "--by", "pid",
+        # a busy machine may be long in describing the honest one
+        run = self.profile_while_busy([*processes, chain.pid], 150, "-F", "999", "--by", "pid",
                                       "-p", ",".join(map(str, [*processes, chain.pid])))
         samples = {}
         for stack in run.stacks:

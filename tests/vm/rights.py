@@ -52,7 +52,7 @@ class Rights:
             + self.run("refused", user(NOBODY, SIX), "-d 1") \
             + f"echo 2 > {PARANOID}\n" \
             + f"setpriv --reuid={DAEMON} --regid={DAEMON} --clear-groups --inh-caps=-all " \
-            + f"{self.chain} 600000 & echo $! > {FOLDER}/pid\n" \
+            + f"{self.chain} 50000 & echo $! > {FOLDER}/pid\n" \
             + self.run("six", user(NOBODY, SIX), attached) \
             + f"kill $(cat {FOLDER}/pid)\n" \
             + self.run("inside", "unshare --mount --pid --fork --mount-proc",

@@ -101,7 +101,7 @@ class Test:
         attached = [programs.for_guest(program) for program in self.known("/tmp")[()]
                     if program.name in programs.ATTACHED]
         for program in attached:
-            program.words[1] = "600000"
+            program.words[1] = "50000"
         self.runs.append(GuestRun("attached", (), attached, attached=True))
         self.blocked = BlockedTime(self.fpless, self.fixtures)
         self.cgroup = CgroupShare(self.fpless, os.path.join(self.fixtures, "caller"))
