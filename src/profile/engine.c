@@ -51,9 +51,10 @@
 #define SLEEPERS_WAIT_MS   2000 /* for a table, while many copies of stacks wait for one */
 #define CHECK_PERIOD_NS	   (500 * NS_PER_MS)
 #define COUNT_PERIOD_NS	   (2000 * NS_PER_MS) /* counting costs about 1 ms */
-#define TABLES_TIMEOUT_MS  10000	      /* for those still being compiled when the run ends */
-#define LOOKUPS_TIMEOUT_MS 10000	      /* for what is still being looked up then */
-#define EXITING_WAIT_MS	   500u		      /* for threads that are exiting then */
+#define MAKERS_TIMEOUT_MS  1000	 /* for what makes code in processes that run already */
+#define TABLES_TIMEOUT_MS  10000 /* for those still being compiled when the run ends */
+#define LOOKUPS_TIMEOUT_MS 10000 /* for what is still being looked up then */
+#define EXITING_WAIT_MS	   500u	 /* for threads that are exiting then */
 
 static int check_sources(const struct engine_options *o, struct fpl_err *err)
 {
@@ -494,14 +495,30 @@ static void finish(struct engine *engine)
 	check(engine, clock_monotonic_ns());
 }
 
+/* What makes code in the targets is described before the first sample, or that would end in the
+ * code. */
+static void await_makers(struct engine *engine)
+{
+	uint64_t until = clock_monotonic_ns() + MAKERS_TIMEOUT_MS * NS_PER_MS;
+	struct pollfd wait = { .fd = lookups_fd(engine->lookups), .events = POLLIN };
+	int timeout = MAKERS_TIMEOUT_MS;
+
+	while (lookups_awaits_makers(engine->lookups) && timeout && poll(&wait, 1, timeout) > 0) {
+		engine_drain(engine, false);
+		timeout = ms_until(until, clock_monotonic_ns(), MAKERS_TIMEOUT_MS);
+	}
+}
+
 static int run(struct engine *engine, struct profile *ret, struct fpl_err *err)
 {
 	struct profile profile = { 0 };
 	int code = engine_open(engine, err), status;
 
 	/* with a delay the command runs before the first sample, else not an instruction does */
-	if (!code && !engine->options->delay_ms)
+	if (!code && !engine->options->delay_ms) {
+		await_makers(engine);
 		code = enable(engine, err);
+	}
 	if (!code && engine->command.pid)
 		code = command_release(&engine->command, engine->signal_fd, err);
 	for (size_t i = 0; !code && i < engine->nr_sources; i++)

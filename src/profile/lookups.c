@@ -34,8 +34,14 @@ struct lookups {
 	size_t nr_places;	     /* held */
 	bool stop;
 	int event_fd;
-	size_t nr_open; /* of the asking thread alone */
+	/* of the asking thread alone: all that were asked, and what makes code in a process */
+	size_t nr_open, nr_makers;
 };
+
+static bool is_of_maker(const struct lookup *lookup)
+{
+	return lookup->kind == LOOKUP_JVM || lookup->kind == LOOKUP_TRAMPOLINE;
+}
 
 /* Returns NULL for NULL. */
 static struct lookup *lookup_of(struct turn *turn)
@@ -307,6 +313,7 @@ static void ask(struct lookups *lookups, struct lookup *lookup, uint64_t owner)
 	lookup->turn.owner = owner;
 	lookup->is_done = false;
 	lookups->nr_open += lookup->kind != LOOKUP_CODE;
+	lookups->nr_makers += is_of_maker(lookup);
 	pthread_mutex_lock(&lookups->lock);
 	push(needs_place(lookups, lookup) ? &lookups->places : &lookups->all, lookup);
 	pthread_mutex_unlock(&lookups->lock);
@@ -464,10 +471,16 @@ struct lookup *lookups_take(struct lookups *lookups)
 		return NULL;
 	lookup->is_done = true;
 	lookups->nr_open--;
+	lookups->nr_makers -= is_of_maker(lookup);
 	return lookup;
 }
 
 size_t lookups_nr_open(const struct lookups *lookups)
 {
 	return lookups->nr_open;
+}
+
+bool lookups_awaits_makers(const struct lookups *lookups)
+{
+	return lookups->nr_makers;
 }

@@ -134,6 +134,8 @@ int lookups_fd(const struct lookups *lookups);
 struct lookup *lookups_take(struct lookups *lookups);
 /* Lookups that were asked and not taken, but for those without an answer. */
 size_t lookups_nr_open(const struct lookups *lookups);
+/* Has lookups_jvm() or lookups_trampoline() no answer yet that was taken? */
+bool lookups_awaits_makers(const struct lookups *lookups);
 
 /* Free one that was taken. NULL is allowed. */
 void lookup_free(struct lookup *lookup);
