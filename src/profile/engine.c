@@ -495,8 +495,8 @@ static void finish(struct engine *engine)
 	check(engine, clock_monotonic_ns());
 }
 
-/* What makes code in the targets is described before the first sample, or that would end in the
- * code. */
+/* Wait for the descriptions of what makes code in the targets: without them the first samples would
+ * end in that code. */
 static void await_makers(struct engine *engine)
 {
 	uint64_t until = clock_monotonic_ns() + MAKERS_TIMEOUT_MS * NS_PER_MS;
