@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The agent keeps windows in a store, and query answers from it what was sampled."""
 
+import contextlib
 import glob
 import json
 import os
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import time
 
@@ -129,6 +131,11 @@ class Agent(RootCase):
         self.assertRegex(fed[1], "STATUS=2 windows kept")
         self.assertGreaterEqual(len(self.answer("list")["windows"]), 2)
 
+    def kept(self, table):
+        """Rows of the store: two functions of one name are of two objects."""
+        with contextlib.closing(sqlite3.connect(os.path.join(self.path("store"), "fpless.db"))) as store:
+            return store.execute(f"SELECT * FROM {table}").fetchall()
+
     def test_names_come_with_a_debug_file(self):
         program, debug, aside = self.path("chain"), self.path("chain.debug"), self.path("aside")
         shutil.copy(fixture("chain"), program)
@@ -164,7 +171,7 @@ class Agent(RootCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("as it was written", self.query("check"))
         spins = [entry for entry in self.answer("top", "--comm", "^chain$")["functions"] if entry["function"] == "spin"]
-        self.assertEqual(len(spins), 1, spins)
+        self.assertEqual(len(spins), 1, (spins, self.kept("object"), self.kept("string")))
 
     def test_an_agent_that_is_killed_loses_the_open_window_at_most(self):
         command = [FPLESS, "agent", "--no-cache", "--store", self.path("store"), "--window", "0.5", "-q", "-d", "300"]
