@@ -119,6 +119,13 @@ static bool is_sljit(const struct makers *makers)
 	       !makers->has[CODE_MAKER_GUILE];
 }
 
+/* May the code of PHP in @process have the regions of its parent, until this one is described? */
+static bool has_those_of_parent(const struct process *process, const struct makers *makers)
+{
+	return makers->has[CODE_MAKER_PHP] && makers->has_shared && process->parent_gen &&
+	       process->maker != PROCESS_MAKER_REFUSED;
+}
+
 void run_time_ask(const struct run_times *times, struct process *process)
 {
 	struct makers makers;
@@ -136,7 +143,8 @@ void run_time_ask(const struct run_times *times, struct process *process)
 	}
 	find_makers(times, process->mapset, &makers);
 	/* what others make may have regions of a parent process, until this one is described */
-	if (makers.has_code && !process->nr_regions && is_sljit(&makers))
+	if (makers.has_code && !process->nr_regions && is_sljit(&makers) &&
+	    !has_those_of_parent(process, &makers))
 		place_sljit_region(times, process);
 	if (!times->lookups || process->maker != PROCESS_MAKER_UNKNOWN)
 		return;
