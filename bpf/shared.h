@@ -278,6 +278,7 @@ _Static_assert(sizeof(struct fpl_object) == 64, "fpl_object is map ABI: one cach
 #define FPL_MAPPING_MAIN   1u /* of the main object: its entry ends a stack */
 #define FPL_MAPPING_INTERP 2u /* of the program interpreter: likewise */
 #define FPL_MAPPING_ANON   4u /* executable memory without an object */
+#define FPL_MAPPING_SHARED 8u /* with ANON: processes may share it; only userspace asks */
 
 /* Value of the array map `mappings`: one executable mapping; a mapset is a sorted run of them. */
 struct fpl_mapping {

@@ -70,7 +70,7 @@ static const struct argp_option options_list[] = {
 	  "no: a function of a script has the line that it begins at, wherever it is: fewer distinct stacks (default yes; of fpless agent no)",
 	  3 },
 	{ "no-jit", KEY_NO_JIT, NULL, 0,
-	  "Do not walk code made at run time by what is known of its frames (Java, PCRE2, qemu, guile), and do not ask HotSpot for its names",
+	  "Do not walk code made at run time by what is known of its frames (Java, PCRE2, qemu, guile, PHP), and do not ask HotSpot for its names",
 	  3 },
 	{ "max-depth", KEY_MAX_DEPTH, "N[,M]", 0,
 	  "Keep the N innermost and the M outermost user frames of a deeper stack (default 768,256; at most 2048 in all); N alone: N in all, a quarter of them "

@@ -4,28 +4,20 @@
 #include <errno.h>
 #include <stdbool.h>
 
-#include "bpf/entry_x86_64.h"
-
-/* jmp reg, with any prefix */
-static bool is_jump(const uint8_t *code)
-{
-	if ((code[0] & 0xf0) == 0x40)
-		code++;
-	return code[0] == 0xff && (code[1] & 0xf8) == 0xe0;
-}
+#include "jit/entry.h"
 
 /* Is a trampoline at @addr? *rule: that of the code which it jumps to. */
 static bool read_trampoline(struct jit_memory *memory, uint64_t addr, struct fpl_rule *rule)
 {
-	uint8_t bytes[ENTRY_BYTES + 8];
-	struct entry entry = { .bytes = bytes, .nr = ENTRY_BYTES, .rule = rule };
+	uint32_t size = jit_entry_read(memory, addr, rule);
+	uint8_t code[3], *at = code;
 
-	if (!jit_read(memory, addr, bytes, sizeof(bytes)))
+	if (!size || !jit_read(memory, addr + size, code, sizeof(code)))
 		return false;
-	entry_begin(rule);
-	for (uint32_t i = 0; i < ENTRY_INSNS && !entry_step(i, &entry); i++)
-		;
-	return entry.is_whole && entry.at < ENTRY_BYTES && is_jump(bytes + entry.at);
+	/* jmp reg, with any prefix */
+	if ((*at & 0xf0) == 0x40)
+		at++;
+	return at[0] == 0xff && (at[1] & 0xf8) == 0xe0;
 }
 
 int trampoline_find(struct jit_memory *memory, const uint64_t *bounds, size_t nr,

@@ -12,9 +12,6 @@
 #include "bpf/shared_region.h"
 #include "jit/memory.h"
 
-/* Mappings that are looked at. */
-#define TRAMPOLINE_RANGES_MAX 64u
-
 /*
  * Find the trampoline in executable memory @bounds [2 * @nr], the start and the end of each
  * mapping, ascending. *ret: a region that holds (FPL_REGION_FRAME), without an id: from the first

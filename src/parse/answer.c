@@ -258,12 +258,12 @@ int answer_jvm(struct answer_reader *reader, struct hotspot *ret, struct fpl_err
 	return code;
 }
 
-int answer_trampoline(struct answer_reader *reader, struct fpl_region *ret, struct fpl_err *err)
+int answer_made(struct answer_reader *reader, struct made_code *ret, struct fpl_err *err)
 {
 	int code = reader->read(reader->ctx, ret, sizeof(*ret));
 
-	if (!code && (ret->kind != FPL_REGION_FRAME || !fpl_region_holds(ret)))
-		code = answer_refuse(reader, err, "what no trampoline leads to");
+	if (!code && !made_code_check(ret))
+		code = answer_refuse(reader, err, "what no entry leads to");
 	return code;
 }
 

@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "parse/examination.h"
 #include "jit/hotspot.h"
+#include "jit/made_code.h"
 #include "parse/message.h"
 #include "script/names.h"
 #include "symbolize/listing.h"
@@ -71,9 +72,9 @@ FPL_MUST_CHECK int answer_code(struct answer_reader *reader, struct code_table *
 FPL_MUST_CHECK int answer_jvm(struct answer_reader *reader, struct hotspot *ret,
 			      struct fpl_err *err);
 
-/* Checked: a region that holds, of the kind FPL_REGION_FRAME. */
-FPL_MUST_CHECK int answer_trampoline(struct answer_reader *reader, struct fpl_region *ret,
-				     struct fpl_err *err);
+/* Checked (made_code_check()). */
+FPL_MUST_CHECK int answer_made(struct answer_reader *reader, struct made_code *ret,
+			       struct fpl_err *err);
 
 /* Checked (examination_check()). */
 FPL_MUST_CHECK int answer_examination(struct answer_reader *reader, struct examination *ret,

@@ -48,7 +48,7 @@ static const struct {
 	[PARSE_SCRIPT] = { 10 * NS_PER_S, 60 * NS_PER_S },
 	[PARSE_JVM] = { NS_PER_S, 10 * NS_PER_S },
 	[PARSE_JVM_CODE] = { NS_PER_S, 10 * NS_PER_S },
-	[PARSE_TRAMPOLINE] = { NS_PER_S, 10 * NS_PER_S },
+	[PARSE_MADE] = { NS_PER_S, 10 * NS_PER_S },
 };
 
 /* CPU time of the worker; 0 once it has gone. */
@@ -463,8 +463,8 @@ static int read_rest(struct answer_reader *reader, const struct question *questi
 		return read_code(reader, question, err);
 	case PARSE_JVM:
 		return answer_jvm(reader, question->ret, err);
-	case PARSE_TRAMPOLINE:
-		return answer_trampoline(reader, question->ret, err);
+	case PARSE_MADE:
+		return answer_made(reader, question->ret, err);
 	case PARSE_SCRIPT:
 		return answer_script(reader, question->ret, err);
 	case PARSE_EXAMINE:

@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 #include "jit/hotspot.h"
+#include "jit/made_code.h"
 #include "obj/debug_file.h"
 #include "obj/elf_file.h"
 #include "obj/identity.h"
@@ -196,11 +197,11 @@ FPL_MUST_CHECK int client_jvm_code(struct parse_client *client, const struct cli
 				   struct code_table *ret, struct code_file_result *ret_result,
 				   struct fpl_err *err);
 
-/* trampoline_find() (jit/trampoline.h) in the memory of a process, open as for client_jvm().
- * @bounds [2 * @nr]: as there. At most 1 s of CPU. */
-FPL_MUST_CHECK int client_trampoline(struct parse_client *client, const struct client_file *file,
-				     const uint64_t *bounds, size_t nr, struct fpl_region *ret,
-				     struct fpl_err *err);
+/* php_find() (jit/php.h) or trampoline_find() (jit/trampoline.h) in the memory of a process, open
+ * as for client_jvm(). At most 1 s of CPU. */
+FPL_MUST_CHECK int client_made(struct parse_client *client, const struct client_file *file,
+			       const struct made_question *asked, struct made_code *ret,
+			       struct fpl_err *err);
 
 /* examine(). At most 20 s of CPU. */
 FPL_MUST_CHECK int client_examine(struct parse_client *client, const struct client_file *file,

@@ -452,16 +452,17 @@ int client_jvm_code(struct parse_client *client, const struct client_file *file,
 	return ask_code(client, &question, ret, ret_result, err);
 }
 
-int client_trampoline(struct parse_client *client, const struct client_file *file,
-		      const uint64_t *bounds, size_t nr, struct fpl_region *ret,
-		      struct fpl_err *err)
+int client_made(struct parse_client *client, const struct client_file *file,
+		const struct made_question *asked, struct made_code *ret, struct fpl_err *err)
 {
+	uint64_t vaddrs[1 + ARRAY_SIZE(asked->bounds)] = { asked->php_base };
 	const struct question question = { .file = file,
-					   .op = PARSE_TRAMPOLINE,
-					   .vaddrs = bounds,
-					   .nr_vaddrs = 2 * nr,
+					   .op = PARSE_MADE,
+					   .vaddrs = vaddrs,
+					   .nr_vaddrs = 1 + 2 * asked->nr,
 					   .ret = ret };
 
+	memcpy(vaddrs + 1, asked->bounds, 2 * asked->nr * sizeof(*vaddrs));
 	return client_ask(client, &question, err);
 }
 

@@ -75,8 +75,8 @@ FPL_MUST_CHECK int job_jvm(struct job *job);
 FPL_MUST_CHECK int job_jvm_code(const struct job *job, struct code_table *table,
 				struct code_file_result *result, struct fpl_err *err);
 
-/* Answer PARSE_TRAMPOLINE. */
-FPL_MUST_CHECK int job_trampoline(struct job *job);
+/* Answer PARSE_MADE. */
+FPL_MUST_CHECK int job_made(struct job *job);
 
 /* Answer PARSE_SCRIPT. */
 FPL_MUST_CHECK int job_script(struct job *job);

@@ -63,7 +63,7 @@ enum parse_op {
 	/* of the same, and addresses as hotspot_asked() has them: the names of its code, arranged
 	 */
 	PARSE_JVM_CODE,
-	PARSE_TRAMPOLINE, /* of the same: in the mappings with these bounds */
+	PARSE_MADE, /* of the same: struct made_question as addresses, without nr */
 	PARSE_OP_COUNT
 };
 

@@ -242,7 +242,7 @@ static int unseal(const struct job *job, int fds[WIRE_FDS_MAX])
 static bool is_no_elf(uint32_t op)
 {
 	return op == PARSE_PERF_MAP || op == PARSE_JITDUMP || op == PARSE_SCRIPT ||
-	       op == PARSE_JVM || op == PARSE_JVM_CODE || op == PARSE_TRAMPOLINE;
+	       op == PARSE_JVM || op == PARSE_JVM_CODE || op == PARSE_MADE;
 }
 
 /* Opens the files of the request, or has them from the cache; code goes into the answer. */
@@ -296,7 +296,7 @@ static int serve(struct job *job, struct file_cache *cache, int fds[WIRE_FDS_MAX
 		[PARSE_CRC] = do_crc,	       [PARSE_LISTING] = job_listing,
 		[PARSE_FUNCTION] = job_probes, [PARSE_PROBES] = job_probes,
 		[PARSE_SCRIPT] = job_script,   [PARSE_JVM] = job_jvm,
-		[PARSE_JVM_CODE] = job_code,   [PARSE_TRAMPOLINE] = job_trampoline,
+		[PARSE_JVM_CODE] = job_code,   [PARSE_MADE] = job_made,
 	};
 	struct fpl_err err = { 0 };
 

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "jit/hotspot.h"
+#include "jit/php.h"
 #include "jit/trampoline.h"
 #include "parse/job.h"
 
@@ -48,23 +49,41 @@ int job_jvm(struct job *job)
 	return rc || code ? rc : job_send(job, &hotspot, sizeof(hotspot));
 }
 
-int job_trampoline(struct job *job)
+static int find_trampoline(struct jit_memory *memory, const uint64_t *bounds, size_t nr,
+			   struct made_code *ret, struct fpl_err *err)
+{
+	struct made_piece *piece = &ret->pieces[0];
+	int code = trampoline_find(memory, bounds, nr, &piece->region);
+
+	if (code)
+		return fpl_fail(err, code, "no trampoline to code made at run time");
+	ret->nr = 1;
+	piece->start = piece->region.start;
+	piece->end = piece->region.end;
+	return 0;
+}
+
+int job_made(struct job *job)
 {
 	CLEANUP(destroy) struct jit_memory *memory = NULL;
-	struct fpl_region region;
-	struct fpl_err err = { 0 };
+	struct made_code made = { .nr = 0 };
+	struct fpl_err err = { 0 }, why = { 0 };
 	size_t nr = job->request.nr_vaddrs / 2;
-	int code = jit_memory_create(read_memory, job, &memory);
+	int code = job->request.nr_vaddrs ? 0 : -EINVAL;
 	int rc;
 
 	if (!code)
-		code = trampoline_find(memory, job->vaddrs, nr, &region);
+		code = jit_memory_create(read_memory, job, &memory);
 	if (code)
-		fpl_fail(&err, code, "%s: %s", job->name,
-			 code == -ENOENT ? "no trampoline to code made at run time"
-					 : strerror(-code));
+		fpl_fail(&why, code, "%s", strerror(-code));
+	else if (job->vaddrs[0])
+		code = php_find(memory, job->vaddrs[0], job->vaddrs + 1, nr, &made, &why);
+	else
+		code = find_trampoline(memory, job->vaddrs + 1, nr, &made, &why);
+	if (code)
+		fpl_fail(&err, code, "%s: %s", job->name, why.msg);
 	rc = job_answer(job, code, &err);
-	return rc || code ? rc : job_send(job, &region, sizeof(region));
+	return rc || code ? rc : job_send(job, &made, sizeof(made));
 }
 
 static int compare_asked(const void *left, const void *right)

@@ -305,10 +305,24 @@ bool process_may_scan(struct process *process, uint64_t now_ns)
 	return true;
 }
 
-/* The part of the first mapping from @from on that lies in @region and does not say so yet. */
-static bool find_unplaced(const struct mapset *set, const struct process_region *region,
-			  uint64_t from, struct fpl_mapping *ret)
+/* Is @ref that of one of the first @nr regions? */
+static bool is_one_of(const struct process *process, uint32_t nr, uint64_t ref)
 {
+	for (uint32_t i = 0; i < nr; i++) {
+		if (process->regions[i].ref == ref)
+			return true;
+	}
+	return false;
+}
+
+/* The part of the first mapping from @from on that lies in region @idx and does not say so yet, nor
+ * is in one before it. */
+static bool find_unplaced(const struct process *process, uint32_t idx, uint64_t from,
+			  struct fpl_mapping *ret)
+{
+	const struct process_region *region = &process->regions[idx];
+	const struct mapset *set = process->mapset;
+
 	for (uint32_t i = 0; i < set->nr; i++) {
 		const struct fpl_mapping *map = &set->mappings[i];
 		uint64_t start = map->start > from ? map->start : from;
@@ -316,7 +330,8 @@ static bool find_unplaced(const struct mapset *set, const struct process_region 
 
 		if (map->start >= region->end)
 			return false;
-		if (start >= end || map->bias == region->ref || !(map->flags & FPL_MAPPING_ANON))
+		if (start >= end || !(map->flags & FPL_MAPPING_ANON) ||
+		    is_one_of(process, idx + 1, map->bias))
 			continue;
 		*ret = *map;
 		ret->start = start;
@@ -330,11 +345,10 @@ static bool find_unplaced(const struct mapset *set, const struct process_region 
 void process_place_regions(struct process *process)
 {
 	for (uint32_t i = 0; i < process->nr_regions; i++) {
-		const struct process_region *region = &process->regions[i];
-		uint64_t from = region->start;
+		uint64_t from = process->regions[i].start;
 		struct fpl_mapping map;
 
-		while (find_unplaced(process->mapset, region, from, &map)) {
+		while (find_unplaced(process, i, from, &map)) {
 			if (mapset_add(&process->mapset, &map))
 				return;
 			from = map.end;

@@ -26,7 +26,7 @@ struct process_region {
 };
 #define PROCESS_REGIONS_MAX 4u
 
-/* Was the run time of the process asked how its code is walked: a JVM, or a trampoline? */
+/* Was the run time of the process asked how its code is walked: a JVM, PHP, or a trampoline? */
 enum process_maker {
 	PROCESS_MAKER_UNKNOWN, /* it has none, or one that has not begun yet */
 	PROCESS_MAKER_ASKED,

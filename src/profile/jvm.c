@@ -48,8 +48,8 @@ int jvm_describe(struct parse_client *client, uint32_t pid, uint64_t base, struc
 	return code == -EOWNERDEAD ? -EFAULT : code;
 }
 
-int jvm_trampoline(struct parse_client *client, uint32_t pid, const uint64_t *bounds, size_t nr,
-		   struct fpl_region *ret, struct fpl_err *err)
+int jvm_made(struct parse_client *client, uint32_t pid, const struct made_question *asked,
+	     struct made_code *ret, struct fpl_err *err)
 {
 	AUTO_FD int fd = -1;
 	struct client_file file;
@@ -57,7 +57,7 @@ int jvm_trampoline(struct parse_client *client, uint32_t pid, const uint64_t *bo
 	int code = open_memory_file(pid, &fd, path, &file, err);
 
 	if (!code)
-		code = client_trampoline(client, &file, bounds, nr, ret, err);
+		code = client_made(client, &file, asked, ret, err);
 	return code == -EOWNERDEAD ? -EFAULT : code;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "jit/hotspot.h"
+#include "jit/made_code.h"
 #include "symbolize/code_table.h"
 
 struct parse_client;
@@ -18,9 +19,10 @@ struct parse_client;
 FPL_MUST_CHECK int jvm_describe(struct parse_client *client, uint32_t pid, uint64_t base,
 				struct hotspot *ret, struct fpl_err *err);
 
-/* client_trampoline() of process @pid. Errors: as for jvm_describe(). */
-FPL_MUST_CHECK int jvm_trampoline(struct parse_client *client, uint32_t pid, const uint64_t *bounds,
-				  size_t nr, struct fpl_region *ret, struct fpl_err *err);
+/* client_made() of process @pid. Errors: as for jvm_describe(). */
+FPL_MUST_CHECK int jvm_made(struct parse_client *client, uint32_t pid,
+			    const struct made_question *asked, struct made_code *ret,
+			    struct fpl_err *err);
 
 /* The memory of process @pid, to be read later: the caller closes it. Returns -errno: not there. */
 int jvm_open_memory(uint32_t pid);

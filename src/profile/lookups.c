@@ -40,7 +40,7 @@ struct lookups {
 
 static bool is_of_maker(const struct lookup *lookup)
 {
-	return lookup->kind == LOOKUP_JVM || lookup->kind == LOOKUP_TRAMPOLINE;
+	return lookup->kind == LOOKUP_JVM || lookup->kind == LOOKUP_MADE;
 }
 
 /* Returns NULL for NULL. */
@@ -76,8 +76,8 @@ void lookup_free(struct lookup *lookup)
 	case LOOKUP_JVM:
 		free(lookup->jvm.found);
 		break;
-	case LOOKUP_TRAMPOLINE:
-		free(lookup->trampoline.bounds);
+	case LOOKUP_MADE:
+		free(lookup->made.asked);
 		break;
 	case LOOKUP_CODES:
 		code_orders_destroy(lookup->codes.orders);
@@ -115,11 +115,10 @@ static void look_up(struct lookups *lookups, struct lookup *lookup)
 			jvm_describe(finder_client(lookups->finder), lookup->jvm.pid,
 				     lookup->jvm.base, lookup->jvm.found, &lookup->jvm.err);
 		break;
-	case LOOKUP_TRAMPOLINE:
-		lookup->trampoline.code =
-			jvm_trampoline(finder_client(lookups->finder), lookup->trampoline.pid,
-				       lookup->trampoline.bounds, lookup->trampoline.nr,
-				       &lookup->trampoline.found, &lookup->trampoline.err);
+	case LOOKUP_MADE:
+		lookup->made.code =
+			jvm_made(finder_client(lookups->finder), lookup->made.pid,
+				 lookup->made.asked, &lookup->made.found, &lookup->made.err);
 		break;
 	case LOOKUP_CODES:
 		lookup->codes.orders =
@@ -392,21 +391,20 @@ int lookups_jvm(struct lookups *lookups, uint32_t pid, uint64_t gen, uint64_t ba
 	return 0;
 }
 
-int lookups_trampoline(struct lookups *lookups, uint32_t pid, uint64_t gen, const uint64_t *bounds,
-		       size_t nr, uint64_t owner)
+int lookups_made(struct lookups *lookups, uint32_t pid, uint64_t gen,
+		 const struct made_question *asked, uint64_t owner)
 {
-	struct lookup *lookup = make(LOOKUP_TRAMPOLINE);
+	struct lookup *lookup = make(LOOKUP_MADE);
 
 	if (lookup)
-		lookup->trampoline.bounds = calloc(2 * nr, sizeof(*bounds));
-	if (!lookup || !lookup->trampoline.bounds) {
+		lookup->made.asked = malloc(sizeof(*asked));
+	if (!lookup || !lookup->made.asked) {
 		free(lookup);
 		return -ENOMEM;
 	}
-	memcpy(lookup->trampoline.bounds, bounds, 2 * nr * sizeof(*bounds));
-	lookup->trampoline.nr = nr;
-	lookup->trampoline.pid = pid;
-	lookup->trampoline.gen = gen;
+	*lookup->made.asked = *asked;
+	lookup->made.pid = pid;
+	lookup->made.gen = gen;
 	ask(lookups, lookup, owner);
 	return 0;
 }

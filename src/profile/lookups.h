@@ -20,6 +20,7 @@
 
 #include "base/err.h"
 #include "jit/hotspot.h"
+#include "jit/made_code.h"
 #include "proc/sideband.h"
 #include "profile/code_names.h"
 #include "profile/finder.h"
@@ -30,13 +31,13 @@
 #define LOOKUPS_MAX 4096u
 
 enum lookup_kind {
-	LOOKUP_FILE,	   /* the object behind a new mapping */
-	LOOKUP_PROCESS,	   /* what a process has mapped */
-	LOOKUP_FORGET,	   /* objects that the finder is to forget */
-	LOOKUP_CODE,	   /* what a process says of its code: has no answer */
-	LOOKUP_JVM,	   /* the JVM in a process */
-	LOOKUP_TRAMPOLINE, /* that of the code which a process makes */
-	LOOKUP_CODES,	   /* the files that say so, for a window */
+	LOOKUP_FILE,	/* the object behind a new mapping */
+	LOOKUP_PROCESS, /* what a process has mapped */
+	LOOKUP_FORGET,	/* objects that the finder is to forget */
+	LOOKUP_CODE,	/* what a process says of its code: has no answer */
+	LOOKUP_JVM,	/* the JVM in a process */
+	LOOKUP_MADE,	/* code that runs in the frame of its entry */
+	LOOKUP_CODES,	/* the files that say so, for a window */
 };
 
 struct lookup {
@@ -68,12 +69,11 @@ struct lookup {
 		struct {
 			uint32_t pid;
 			uint64_t gen;
-			size_t nr;		 /* of mappings */
-			uint64_t *bounds;	 /* owned [2 * nr] */
-			int code;		 /* answer: of jvm_trampoline() */
-			struct fpl_err err;	 /* answer */
-			struct fpl_region found; /* answer */
-		} trampoline;
+			struct made_question *asked; /* owned */
+			int code;		     /* answer: of jvm_made() */
+			struct fpl_err err;	     /* answer */
+			struct made_code found;	     /* answer */
+		} made;
 		struct {
 			struct object **objects; /* owned [nr]; each borrowed */
 			size_t nr;
@@ -115,10 +115,9 @@ FPL_MUST_CHECK int lookups_process(struct lookups *lookups, uint32_t pid, uint32
  * answer. Errors: -ENOMEM. */
 FPL_MUST_CHECK int lookups_jvm(struct lookups *lookups, uint32_t pid, uint64_t gen, uint64_t base,
 			       uint64_t owner);
-/* Find the trampoline in the mappings @bounds [2 * @nr] of process @pid; @gen: as above. Errors:
- * -ENOMEM. */
-FPL_MUST_CHECK int lookups_trampoline(struct lookups *lookups, uint32_t pid, uint64_t gen,
-				      const uint64_t *bounds, size_t nr, uint64_t owner);
+/* Ask process @pid of the code that it makes; @gen: as above. Errors: -ENOMEM. */
+FPL_MUST_CHECK int lookups_made(struct lookups *lookups, uint32_t pid, uint64_t gen,
+				const struct made_question *asked, uint64_t owner);
 /* Have the finder forget @objects [@nr]. Errors: -ENOMEM. */
 FPL_MUST_CHECK int lookups_forget(struct lookups *lookups, struct object *const *objects,
 				  size_t nr);
@@ -134,7 +133,7 @@ int lookups_fd(const struct lookups *lookups);
 struct lookup *lookups_take(struct lookups *lookups);
 /* Lookups that were asked and not taken, but for those without an answer. */
 size_t lookups_nr_open(const struct lookups *lookups);
-/* Has lookups_jvm() or lookups_trampoline() no answer yet that was taken? */
+/* Has lookups_jvm() or lookups_made() no answer yet that was taken? */
 bool lookups_awaits_makers(const struct lookups *lookups);
 
 /* Free one that was taken. NULL is allowed. */

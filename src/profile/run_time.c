@@ -5,13 +5,13 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "jit/trampoline.h"
 #include "profile/catalog.h"
 #include "profile/code_maker.h"
 #include "profile/object.h"
 #include "profile/scripts.h"
 
 _Static_assert(PROCESS_REGIONS_MAX >= HOTSPOT_HEAPS_MAX, "a process has room for all code heaps");
+_Static_assert(PROCESS_REGIONS_MAX > MADE_PIECES_MAX, "a process has room for those and sljit's");
 
 /* A JVM that begins is asked again after this, and each time after half as much more: it is known a
  * third of its age late at most. */
@@ -55,7 +55,8 @@ static void place_script_region(const struct run_times *times, struct process *p
 struct makers {
 	bool has[CODE_MAKER_COUNT];
 	uint64_t bases[CODE_MAKER_COUNT]; /* where each is loaded */
-	bool has_code;			  /* there is executable memory without an object */
+	bool has_code;			  /* there is executable memory without an object, */
+	bool has_shared;		  /* and some that processes may share */
 };
 
 static void find_makers(const struct run_times *times, const struct mapset *set, struct makers *ret)
@@ -65,7 +66,8 @@ static void find_makers(const struct run_times *times, const struct mapset *set,
 		const struct fpl_mapping *map = &set->mappings[i];
 		const struct object *object = catalog_at(times->catalog, map->object);
 
-		ret->has_code |= map->flags & FPL_MAPPING_ANON;
+		ret->has_code |= (map->flags & FPL_MAPPING_ANON) != 0;
+		ret->has_shared |= (map->flags & FPL_MAPPING_SHARED) != 0;
 		if (object && !ret->has[object->maker]) {
 			ret->has[object->maker] = true;
 			ret->bases[object->maker] = map->bias;
@@ -90,22 +92,38 @@ static void place_sljit_region(const struct run_times *times, struct process *pr
 	process_place_regions(process);
 }
 
-/* Ask where the trampoline to the code of @process is. */
-static void ask_trampoline(const struct run_times *times, struct process *process)
+/* Ask where @process has code that runs in the frame of its entry: in mappings that have @flags.
+ * @php_base: as in struct made_question. */
+static void ask_made(const struct run_times *times, struct process *process, uint16_t flags,
+		     uint64_t php_base)
 {
+	struct made_question asked = { .php_base = php_base };
 	const struct mapset *set = process->mapset;
-	uint64_t bounds[2 * TRAMPOLINE_RANGES_MAX];
-	size_t nr = 0;
 
-	for (uint32_t i = 0; i < set->nr && nr < TRAMPOLINE_RANGES_MAX; i++) {
-		if (!(set->mappings[i].flags & FPL_MAPPING_ANON))
+	for (uint32_t i = 0; i < set->nr && asked.nr < MADE_RANGES_MAX; i++) {
+		if (!(set->mappings[i].flags & flags))
 			continue;
-		bounds[2 * nr] = set->mappings[i].start;
-		bounds[2 * nr++ + 1] = set->mappings[i].end;
+		asked.bounds[2 * asked.nr] = set->mappings[i].start;
+		asked.bounds[2 * asked.nr++ + 1] = set->mappings[i].end;
 	}
-	if (nr && !lookups_trampoline(times->lookups, process->pid, process->gen, bounds, nr,
+	if (asked.nr && !lookups_made(times->lookups, process->pid, process->gen, &asked,
 				      process_owner(process)))
 		process->maker = PROCESS_MAKER_ASKED;
+}
+
+/* Is all code that a process makes, unless it says of some how that is walked, made by sljit? */
+static bool is_sljit(const struct makers *makers)
+{
+	return (makers->has[CODE_MAKER_PCRE2] || makers->has[CODE_MAKER_PHP]) &&
+	       !makers->has[CODE_MAKER_JVM] && !makers->has[CODE_MAKER_QEMU] &&
+	       !makers->has[CODE_MAKER_GUILE];
+}
+
+/* May the code of PHP in @process have the regions of its parent, until this one is described? */
+static bool has_those_of_parent(const struct process *process, const struct makers *makers)
+{
+	return makers->has[CODE_MAKER_PHP] && makers->has_shared && process->parent_gen &&
+	       process->maker != PROCESS_MAKER_REFUSED;
 }
 
 void run_time_ask(const struct run_times *times, struct process *process)
@@ -125,9 +143,8 @@ void run_time_ask(const struct run_times *times, struct process *process)
 	}
 	find_makers(times, process->mapset, &makers);
 	/* what others make may have regions of a parent process, until this one is described */
-	if (makers.has_code && !process->nr_regions && makers.has[CODE_MAKER_PCRE2] &&
-	    !makers.has[CODE_MAKER_JVM] && !makers.has[CODE_MAKER_QEMU] &&
-	    !makers.has[CODE_MAKER_GUILE])
+	if (makers.has_code && !process->nr_regions && is_sljit(&makers) &&
+	    !has_those_of_parent(process, &makers))
 		place_sljit_region(times, process);
 	if (!times->lookups || process->maker != PROCESS_MAKER_UNKNOWN)
 		return;
@@ -138,7 +155,9 @@ void run_time_ask(const struct run_times *times, struct process *process)
 	}
 	if (!makers.has[CODE_MAKER_JVM]) {
 		if (makers.has[CODE_MAKER_QEMU] || makers.has[CODE_MAKER_GUILE])
-			ask_trampoline(times, process);
+			ask_made(times, process, FPL_MAPPING_ANON, 0);
+		else if (makers.has_shared && makers.bases[CODE_MAKER_PHP])
+			ask_made(times, process, FPL_MAPPING_SHARED, makers.bases[CODE_MAKER_PHP]);
 		return;
 	}
 	if (!lookups_jvm(times->lookups, process->pid, process->gen, makers.bases[CODE_MAKER_JVM],
@@ -146,9 +165,9 @@ void run_time_ask(const struct run_times *times, struct process *process)
 		process->maker = PROCESS_MAKER_ASKED;
 }
 
-/* Take @region in as one of @process. Returns whether there is room. */
-static bool take_region(const struct run_times *times, struct process *process,
-			const struct fpl_region *region)
+/* Take @region in as that of @process in [@start, @end). Returns whether there is room. */
+static bool take_region(const struct run_times *times, struct process *process, uint64_t start,
+			uint64_t end, const struct fpl_region *region)
 {
 	uint64_t ref;
 
@@ -159,7 +178,7 @@ static bool take_region(const struct run_times *times, struct process *process,
 		return false;
 	}
 	process->regions[process->nr_regions++] =
-		(struct process_region){ .start = region->start, .end = region->end, .ref = ref };
+		(struct process_region){ .start = start, .end = end, .ref = ref };
 	return true;
 }
 
@@ -167,7 +186,9 @@ static void take_heaps(const struct run_times *times, struct process *process,
 		       const struct hotspot *hotspot)
 {
 	for (uint32_t i = 0; i < hotspot->nr_heaps; i++) {
-		if (!take_region(times, process, &hotspot->heaps[i]))
+		const struct fpl_region *heap = &hotspot->heaps[i];
+
+		if (!take_region(times, process, heap->start, heap->end, heap))
 			return;
 	}
 	fpl_log(FPL_LOG_DEBUG, "pid %u: HotSpot %s: %u code heaps", process->pid, hotspot->version,
@@ -214,28 +235,35 @@ void run_time_take(const struct run_times *times, struct process *process,
 	process_place_regions(process);
 }
 
-void run_time_take_trampoline(const struct run_times *times, struct process *process,
-			      const struct lookup *lookup)
+void run_time_take_made(const struct run_times *times, struct process *process,
+			const struct lookup *lookup)
 {
-	struct fpl_region region = lookup->trampoline.found;
+	struct made_code made = lookup->made.found;
 	struct makers makers;
 
 	if (!process || process->maker != PROCESS_MAKER_ASKED ||
-	    (lookup->trampoline.gen && process->gen != lookup->trampoline.gen) ||
-	    !is_described(process, lookup->trampoline.code, &lookup->trampoline.err,
+	    (lookup->made.gen && process->gen != lookup->made.gen) ||
+	    !is_described(process, lookup->made.code, &lookup->made.err,
 			  "stacks of code made at run time"))
 		return;
 	find_makers(times, process->mapset, &makers);
 	/* all its memory with code was entered through the one trampoline, and more will be */
 	if (makers.has[CODE_MAKER_GUILE]) {
-		region.start = 0;
-		region.end = REGIONS_MEMORY_END;
+		made.pieces[0].region.start = made.pieces[0].start = 0;
+		made.pieces[0].region.end = made.pieces[0].end = REGIONS_MEMORY_END;
 	}
 	run_time_forget(times, process);
-	fpl_log(FPL_LOG_DEBUG, "pid %u: code in frames of %d bytes", process->pid,
-		region.rule.cfa_off);
-	if (take_region(times, process, &region))
-		process_place_regions(process);
+	for (uint32_t i = 0; i < made.nr; i++) {
+		const struct made_piece *piece = &made.pieces[i];
+
+		fpl_log(FPL_LOG_DEBUG, "pid %u: code in frames of %d bytes", process->pid,
+			piece->region.rule.cfa_off);
+		if (!take_region(times, process, piece->start, piece->end, &piece->region))
+			break;
+	}
+	if (is_sljit(&makers))
+		place_sljit_region(times, process);
+	process_place_regions(process);
 }
 
 void run_time_forget(const struct run_times *times, struct process *process)

@@ -30,9 +30,9 @@ void run_time_ask(const struct run_times *times, struct process *process);
 void run_time_take(const struct run_times *times, struct process *process,
 		   const struct lookup *lookup);
 
-/* The same of a trampoline. */
-void run_time_take_trampoline(const struct run_times *times, struct process *process,
-			      const struct lookup *lookup);
+/* The same of code that runs in the frame of its entry. */
+void run_time_take_made(const struct run_times *times, struct process *process,
+			const struct lookup *lookup);
 
 /* The image of @process is gone, and its regions with it. */
 void run_time_forget(const struct run_times *times, struct process *process);

@@ -46,12 +46,17 @@ void scan_cache_destroy(struct scan_cache *cache)
 	free(cache);
 }
 
-bool scan_is_file(const char *path)
+bool scan_is_shared(const char *path)
 {
-	/* anonymous memory that is shared goes by the name of a device that holds no code */
+	/* it goes by the name of a device that holds no code */
 	static const char shared[] = "/dev/zero";
 
-	return path[0] == '/' && path[1] != '/' && strncmp(path, shared, sizeof(shared) - 1) != 0;
+	return strncmp(path, shared, sizeof(shared) - 1) == 0;
+}
+
+bool scan_is_file(const char *path)
+{
+	return path[0] == '/' && path[1] != '/' && !scan_is_shared(path);
 }
 
 bool scan_is_uprobes(const char *path)
@@ -154,6 +159,7 @@ static int read_map(const struct proc_map *map, void *ctx)
 		(struct sighted_map){ .start = map->start,
 				      .end = map->end,
 				      .file_off = vdso ? 0 : map->file_off,
+				      .is_shared = scan_is_shared(map->path),
 				      .object = object };
 	return 0;
 }
@@ -256,6 +262,8 @@ int scan_take(const struct sighting *sighting, struct catalog *catalog, struct s
 		struct fpl_mapping mapping;
 
 		scan_describe(object, map->start, map->end, map->file_off, &mapping);
+		if (map->is_shared)
+			mapping.flags |= FPL_MAPPING_SHARED;
 		if (mapping.object && sighting->entry >= map->start && sighting->entry < map->end)
 			scan.main_object = mapping.object;
 		/* the interpreter's first PT_LOAD is at vaddr 0, so its base is its bias */

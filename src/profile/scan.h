@@ -30,6 +30,7 @@ void scan_cache_destroy(struct scan_cache *cache);
 /* An executable mapping, and what the finder has found behind it. */
 struct sighted_map {
 	uint64_t start, end, file_off;
+	bool is_shared;	       /* anonymous memory */
 	struct object *object; /* borrowed; NULL: none */
 };
 
@@ -70,6 +71,9 @@ void scan_describe(const struct object *object, uint64_t start, uint64_t end, ui
 
 /* Does @path (of maps or of the side-band) name a file, rather than "[heap]" or "//anon"? */
 bool scan_is_file(const char *path);
+
+/* Does @path (likewise) stand for anonymous memory that processes may share? */
+bool scan_is_shared(const char *path);
 
 /*
  * Does @path name the page of the kernel's probes in a process? It is not taken into mapsets: no

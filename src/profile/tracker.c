@@ -117,6 +117,8 @@ void tracker_resolve(struct tracker *tracker, const struct sideband_record *reco
 	if (vdso || (scan_is_file(record->path) && !code_place_is_dump(record->path)))
 		object = find_object(tracker, &hint, ret);
 	scan_describe(object, hint.start, hint.end, ret->file_off, &ret->mapping);
+	if (scan_is_shared(record->path))
+		ret->mapping.flags |= FPL_MAPPING_SHARED;
 }
 
 bool tracker_settle(struct tracked_map *map, bool is_last)
@@ -248,11 +250,11 @@ static void take_jvm(struct tracker *tracker, const struct lookup *lookup)
 		processes_note(&tracker->processes, process);
 }
 
-static void take_trampoline(struct tracker *tracker, const struct lookup *lookup)
+static void take_made(struct tracker *tracker, const struct lookup *lookup)
 {
-	struct process *process = processes_find(&tracker->processes, lookup->trampoline.pid);
+	struct process *process = processes_find(&tracker->processes, lookup->made.pid);
 
-	run_time_take_trampoline(&tracker->run_times, process, lookup);
+	run_time_take_made(&tracker->run_times, process, lookup);
 	if (process)
 		processes_note(&tracker->processes, process);
 }
@@ -288,8 +290,8 @@ void tracker_take_answers(struct tracker *tracker)
 			take_process(tracker, lookup);
 		else if (lookup->kind == LOOKUP_JVM)
 			take_jvm(tracker, lookup);
-		else if (lookup->kind == LOOKUP_TRAMPOLINE)
-			take_trampoline(tracker, lookup);
+		else if (lookup->kind == LOOKUP_MADE)
+			take_made(tracker, lookup);
 		else if (lookup->kind == LOOKUP_CODES)
 			take_codes(tracker, lookup);
 		else if (lookup->kind == LOOKUP_FORGET)

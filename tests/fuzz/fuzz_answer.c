@@ -139,7 +139,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct examination found;
 	uint8_t head[2], frames[256];
 	struct hotspot hotspot;
-	struct fpl_region region;
+	struct made_code made;
 	struct fpl_err err;
 
 	if (take(&stream, head, sizeof(head)))
@@ -167,8 +167,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		judge_examination(&found);
 	else if (op == PARSE_JVM && !answer_jvm(&reader, &hotspot, NULL))
 		REQUIRE(hotspot_check(&hotspot));
-	else if (op == PARSE_TRAMPOLINE && !answer_trampoline(&reader, &region, NULL))
-		REQUIRE(region.kind == FPL_REGION_FRAME && fpl_region_holds(&region));
+	else if (op == PARSE_MADE && !answer_made(&reader, &made, NULL))
+		REQUIRE(made_code_check(&made));
 	else if (op == PARSE_SCRIPT)
 		read_script(&reader);
 	else if (op == PARSE_PERF_MAP || op == PARSE_JITDUMP || op == PARSE_JVM_CODE)

@@ -345,13 +345,18 @@ static int ask_jvm(struct parse_client *client, const struct client_file *file, 
 	return code;
 }
 
-static int ask_trampoline(struct parse_client *client, const struct client_file *file,
-			  const uint64_t *bounds, size_t nr, struct fpl_err *err)
+static int ask_made(struct parse_client *client, const struct client_file *file,
+		    const uint64_t *vaddrs, size_t nr, struct fpl_err *err)
 {
-	struct fpl_region region;
-	int code = client_trampoline(client, file, bounds, nr, &region, err);
+	struct made_question asked = { .php_base = nr & 1 ? vaddrs[0] : 0, .nr = nr / 2 };
+	struct made_code made;
+	int code;
 
-	REQUIRE(code || (region.kind == FPL_REGION_FRAME && fpl_region_holds(&region)));
+	if (asked.nr > MADE_RANGES_MAX)
+		asked.nr = MADE_RANGES_MAX;
+	memcpy(asked.bounds, vaddrs, 2 * asked.nr * sizeof(*vaddrs));
+	code = client_made(client, file, &asked, &made, err);
+	REQUIRE(code || made_code_check(&made));
 	return code;
 }
 
@@ -432,8 +437,8 @@ static int ask(struct parse_client *client, unsigned op, struct client_file *fil
 		return ask_code(client, file, op, err);
 	case PARSE_JVM:
 		return ask_jvm(client, file, err);
-	case PARSE_TRAMPOLINE:
-		return ask_trampoline(client, file, vaddrs, nr / 2, err);
+	case PARSE_MADE:
+		return ask_made(client, file, vaddrs, nr, err);
 	case PARSE_EXAMINE:
 		return ask_examination(client, file, err);
 	case PARSE_SCRIPT:

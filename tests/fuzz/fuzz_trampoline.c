@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Executable memory that a process says it has: the first bytes are the code at its beginning.
- * Judged: what is found holds, and the code that is read as an entry ends where it may.
+ * Executable memory that a process says it has: the first bytes are the code at its beginning, or
+ * both a php and the code that it makes. Judged: what is found holds, and the code that is read as
+ * an entry ends where it may.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "bpf/entry_x86_64.h"
+#include "jit/php.h"
 #include "jit/trampoline.h"
 #include "tests/support/require.h"
 
@@ -23,10 +26,27 @@ static int read_code(void *ctx, uint64_t addr, void *dst, size_t size)
 	const struct code *code = ctx;
 
 	memset(dst, 0xcc, size);
-	if (addr != BASE)
+	if (addr < BASE || addr - BASE > code->size)
 		return -1;
-	memcpy(dst, code->bytes, code->size < size ? code->size : size);
+	if (size > code->size - (addr - BASE))
+		size = code->size - (addr - BASE);
+	memcpy(dst, code->bytes + (addr - BASE), size);
 	return 0;
+}
+
+static void find_php(struct jit_memory *memory, size_t size)
+{
+	const uint64_t bounds[] = { BASE, BASE + size };
+	struct made_code made;
+	struct fpl_err err;
+	int code = php_find(memory, BASE, bounds, 1, &made, &err);
+
+	REQUIRE(!code || code == -ENOENT || code == -EFAULT || code == -ENOTSUP);
+	if (!code) {
+		REQUIRE(made_code_check(&made));
+		for (uint32_t i = 0; i < made.nr; i++)
+			REQUIRE(made.pieces[i].start >= BASE && made.pieces[i].end <= BASE + size);
+	}
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -39,11 +59,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct jit_memory *memory = NULL;
 	struct fpl_region region;
 
+	if (size > BASE)
+		return 0;
 	REQUIRE(!jit_memory_create(read_code, &code, &memory));
 	if (!trampoline_find(memory, bounds, 2, &region)) {
 		REQUIRE(region.kind == FPL_REGION_FRAME && fpl_region_holds(&region));
 		REQUIRE(region.start == BASE && region.end == 3 * BASE);
 	}
+	find_php(memory, size);
 	jit_memory_destroy(memory);
 
 	memcpy(bytes, data, size < sizeof(bytes) ? size : sizeof(bytes));

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Code that is made at run time and runs in the frame of its entry is walked to main: regular expressions of PCRE2, what qemu
-translates, and guile."""
+translates, guile, and PHP."""
 
 import os
 import random
@@ -23,13 +23,14 @@ class MadeCode(RootCase):
         """Of the stacks of a process that goes on: those whose leaf is code made at run time, and how many samples."""
         process = self.start(*command, stdout=subprocess.DEVNULL, **more)
         wait_until_busy(process.pid, 200)
+        # until samples are taken, the run time has been asked how its code is walked
         run = self.profile_while_busy([process.pid], 200 * length, "-F", "999", *options, "-p", str(process.pid))
         process.kill()
         made = [stack for stack in run.stacks if stack["user"] and self.is_made(stack["user"][0])]
         return made, sum(stack["count"] for stack in made)
 
-    def check_made(self, command, through, *options, **more):
-        """Such stacks are complete, and go through the function @through; without methods they are not."""
+    def check_whole(self, command, through, *options, **more):
+        """Such stacks are complete, and go through the function @through. Returns them."""
         made, nr = self.until_seen("samples of code made at run time", lambda length: self.sample(command, length, *options, **more),
                                    lambda seen: seen[1] >= ENOUGH)
         whole = [stack for stack in made if stack["stop"] == "outermost"]
@@ -38,6 +39,11 @@ class MadeCode(RootCase):
         for stack in whole:
             self.assertEqual(stack["user"][0]["origin"], "jit", stack)
             self.assertIn(through, [frame["symbol"] for frame in stack["user"]], stack)
+        return whole
+
+    def check_made(self, command, through, *options, **more):
+        """The same; without methods the stacks are not complete."""
+        self.check_whole(command, through, *options, **more)
         for option in "--no-jit", "--unwind=cfi":
             with self.subTest(option):
                 made, nr = self.until_seen("samples without methods", lambda length, option=option: self.sample(
@@ -78,6 +84,33 @@ class MadeCode(RootCase):
             file.write("(define (f n s) (if (> n 0) (f (- n 1) (modulo (+ (* s 31) n) 1000003)) s))\n"
                        "(let loop () (f 100000 0) (loop))\n")
         self.check_made(["guile", "--no-auto-compile", self.path("loop.scm")], "scm_call_n")
+
+    def php_jit(self, kind):
+        """PHP with the JIT @kind, which runs functions that call each other, callbacks, and regular expressions of PCRE2."""
+        with open(self.path("loop.php"), "w", encoding="ascii") as file:
+            file.write("""<?php
+class Sum { public $n = 0; function add($i) { $this->n = ($this->n * 31 + $i) % 1000003; return $this; } }
+function fib($n) { return $n < 2 ? $n : fib($n - 1) + fib($n - 2); }
+function sums($n) { $sum = new Sum; for ($i = 0; $i < $n; $i++) $sum->add($i)->add(fib($i % 7)); return $sum->n; }
+function words($n) { return array_map(fn($i) => str_repeat(chr(97 + $i % 26), 1 + $i % 9), range(1, $n)); }
+for (;;) {
+    $n = sums(5000);
+    $n += preg_match_all('/([a-f]+ )+(x|yz)*[q-z]/', implode(' ', words(1000)));
+}
+""")
+        return ["php", "-d", "opcache.enable_cli=1", "-d", "opcache.jit_buffer_size=16M", "-d", f"opcache.jit={kind}", self.path("loop.php")]
+
+    def test_php(self):
+        status = shutil.which("php") and subprocess.run(
+            ["php", *self.php_jit("tracing")[1:-1], "-r", "echo opcache_get_status()['jit']['on'] ? 'on' : 'off';"], capture_output=True,
+            text=True, timeout=TIMEOUT_S, check=False).stdout
+        if status != "on":
+            self.skipTest("no php with a JIT")
+        self.check_made(self.php_jit("tracing"), "php_execute_script")
+        whole = self.check_whole(self.php_jit("function"), "php_execute_script")
+        # the expressions are code of another kind, with other frames, in the same process
+        of_sljit = ["pcre2_jit_match_8" == stack["user"][1]["symbol"] for stack in whole]
+        self.assertEqual(set(of_sljit), {False, True})
 
 
 if __name__ == "__main__":

@@ -61,10 +61,10 @@ int lookups_jvm(struct lookups *lookups, uint32_t pid, uint64_t gen, uint64_t ba
 	return 0;
 }
 
-int lookups_trampoline(struct lookups *lookups, uint32_t pid, uint64_t gen, const uint64_t *bounds,
-		       size_t nr, uint64_t uid)
+int lookups_made(struct lookups *lookups, uint32_t pid, uint64_t gen,
+		 const struct made_question *question, uint64_t uid)
 {
-	(void)lookups, (void)pid, (void)gen, (void)bounds, (void)nr, (void)uid;
+	(void)lookups, (void)pid, (void)gen, (void)question, (void)uid;
 	fail();
 	return 0;
 }

@@ -84,12 +84,14 @@ int jvm_describe(struct parse_client *client, uint32_t pid, uint64_t base, struc
 	return 0;
 }
 
-int jvm_trampoline(struct parse_client *client, uint32_t pid, const uint64_t *bounds, size_t nr,
-		   struct fpl_region *ret, struct fpl_err *err)
+int jvm_made(struct parse_client *client, uint32_t pid, const struct made_question *asked,
+	     struct made_code *ret, struct fpl_err *err)
 {
 	(void)client, (void)err;
-	note('T');
-	*ret = (struct fpl_region){ .id = pid, .start = bounds[0], .end = bounds[2 * nr - 1] };
+	note('M');
+	*ret = (struct made_code){ .nr = pid,
+				   .pieces = { { .start = asked->bounds[0],
+						 .end = asked->bounds[2 * asked->nr - 1] } } };
 	return 0;
 }
 

@@ -257,6 +257,49 @@ struct visits {
 	bool publishes;
 };
 
+static uint64_t region_at(const struct process *process, uint64_t addr)
+{
+	const struct fpl_mapping *map = mapset_find(process->mapset, addr);
+
+	assert_non_null(map);
+	return map->bias;
+}
+
+static void code_without_an_object_has_the_first_of_its_regions(void **state)
+{
+	static const struct process_region regions[] = { { 0x3400, 0x3500, 7 },
+							 { 0x3000, 0x4000, 8 },
+							 { 0, 1ull << 47, 9 } };
+	const struct fpl_mapping shared = { .start = 0x3000,
+					    .end = 0x4000,
+					    .flags = FPL_MAPPING_ANON | FPL_MAPPING_SHARED };
+	const struct fpl_mapping other = { .start = 0x8000,
+					   .end = 0x9000,
+					   .flags = FPL_MAPPING_ANON };
+	struct process *process = processes_get(*state, 1);
+
+	memcpy(process->regions, regions, sizeof(regions));
+	process->nr_regions = 3;
+	map_object(process, 0x1000, 1, 10);
+	assert_int_equal(process_map(process, &other, false, 20), 0);
+	for (uint64_t i = 0; i < 3; i++) {
+		/* mapped anew it has none */
+		assert_int_equal(process_map(process, &shared, false, 30 + i), 0);
+		process_place_regions(process);
+		assert_int_equal(region_at(process, 0x33ff), 8);
+		assert_int_equal(region_at(process, 0x3400), 7);
+		assert_int_equal(region_at(process, 0x34ff), 7);
+		assert_int_equal(region_at(process, 0x3500), 8);
+		assert_int_equal(region_at(process, 0x8000), 9);
+		assert_int_equal(region_at(process, 0x1000), 0);
+		assert_int_equal(process->mapset->nr, 5);
+		assert_int_equal(flags_at(process, 0x3400), shared.flags);
+	}
+	process->dirty = false;
+	process_place_regions(process);
+	assert_false(process->dirty);
+}
+
 static void visit(struct process *process, void *ctx)
 {
 	struct visits *visits = ctx;
@@ -332,6 +375,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_process_is_found_by_pid_until_removed),
+		TEST(code_without_an_object_has_the_first_of_its_regions),
 		TEST(only_changed_wanted_processes_are_visited),
 		TEST(removed_process_is_not_visited),
 		TEST(exec_forgets_the_old_program),
