@@ -23,7 +23,6 @@ class MadeCode(RootCase):
         """Of the stacks of a process that goes on: those whose leaf is code made at run time, and how many samples."""
         process = self.start(*command, stdout=subprocess.DEVNULL, **more)
         wait_until_busy(process.pid, 200)
-        # until samples are taken, the run time has been asked how its code is walked
         run = self.profile_while_busy([process.pid], 200 * length, "-F", "999", *options, "-p", str(process.pid))
         process.kill()
         made = [stack for stack in run.stacks if stack["user"] and self.is_made(stack["user"][0])]
