@@ -52,8 +52,9 @@
 #define CHECK_PERIOD_NS	   (500 * NS_PER_MS)
 #define COUNT_PERIOD_NS	   (2000 * NS_PER_MS) /* counting costs about 1 ms */
 #define TABLES_TIMEOUT_MS  10000	      /* for those still being compiled when the run ends */
-#define LOOKUPS_TIMEOUT_MS 10000	      /* for what is still being looked up then */
-#define EXITING_WAIT_MS	   500u		      /* for threads that are exiting then */
+#define LOOK_TIMEOUT_MS	   3000	 /* for those of targets before the one look at their stacks */
+#define LOOKUPS_TIMEOUT_MS 10000 /* for what is still being looked up then */
+#define EXITING_WAIT_MS	   500u	 /* for threads that are exiting then */
 
 static int check_sources(const struct engine_options *o, struct fpl_err *err)
 {
@@ -494,6 +495,30 @@ static void finish(struct engine *engine)
 	check(engine, clock_monotonic_ns());
 }
 
+/*
+ * Before the one look at the stacks of processes: have the tables of what they have mapped made.
+ * Then each stack is walked at once, before its thread may run, and with its memory.
+ */
+static void await_tables(struct engine *engine)
+{
+	uint64_t until = clock_monotonic_ns() + LOOK_TIMEOUT_MS * NS_PER_MS;
+	struct pollfd wait[] = {
+		{ .fd = lookups_fd(engine->lookups), .events = POLLIN },
+		{ .fd = compiler_fd(engine->tables.compiler), .events = POLLIN },
+		{ .fd = engine->signal_fd, .events = POLLIN },
+	};
+
+	if (!engine->scripts || engine->options->target != ENGINE_TARGET_PIDS)
+		return;
+	while (lookups_nr_open(engine->lookups) || compiler_nr_open(engine->tables.compiler)) {
+		int timeout = ms_until(until, clock_monotonic_ns(), LOOK_TIMEOUT_MS);
+
+		if (!timeout || poll(wait, ARRAY_SIZE(wait), timeout) <= 0 || wait[2].revents)
+			break;
+		engine_drain(engine, true);
+	}
+}
+
 static int run(struct engine *engine, struct profile *ret, struct fpl_err *err)
 {
 	struct profile profile = { 0 };
@@ -510,6 +535,8 @@ static int run(struct engine *engine, struct profile *ret, struct fpl_err *err)
 				engine->sources[i].what.name);
 	if (!code)
 		code = loop(engine, err);
+	if (!code && engine->options->blocks.all_at_end)
+		await_tables(engine);
 	for (size_t i = 0; i < engine->nr_sources; i++)
 		source_disable(&engine->sources[i]);
 	engine->disabled_ns = clock_monotonic_ns();
