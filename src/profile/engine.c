@@ -508,7 +508,8 @@ static void await_tables(struct engine *engine)
 		{ .fd = engine->signal_fd, .events = POLLIN },
 	};
 
-	if (!engine->scripts || engine->options->target != ENGINE_TARGET_PIDS)
+	if (!engine->scripts || !engine->options->user ||
+	    engine->options->target != ENGINE_TARGET_PIDS)
 		return;
 	while (lookups_nr_open(engine->lookups) || compiler_nr_open(engine->tables.compiler)) {
 		int timeout = ms_until(until, clock_monotonic_ns(), LOOK_TIMEOUT_MS);

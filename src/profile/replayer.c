@@ -196,7 +196,9 @@ static void walk(struct replayer *replayer, const struct snapshot *snapshot,
 	/* what the kernel side had no mapping for, in both walks */
 	if (set)
 		record_resolve(record, set);
-	if (!has_interpreter(replayer, set) || !walk_sleeper(replayer, record, owner, &input))
+	replayer->has_memory =
+		has_interpreter(replayer, set) && walk_sleeper(replayer, record, owner, &input);
+	if (!replayer->has_memory)
 		replay_walk(&input, &replayer->result);
 }
 
@@ -218,7 +220,9 @@ static void store_result(struct replayer *replayer, const struct fpl_sample *rec
 		user = scripts_weave(replayer->config.scripts, intake->codes, &sample, user,
 				     (const uint64_t *)replayer->result.script, &sample.nr_user);
 	else if (intake->codes)
-		scripts_note_late(replayer->config.scripts, intake->codes, user, sample.nr_user);
+		scripts_note_none(replayer->config.scripts, intake->codes, user, sample.nr_user,
+				  replayer->has_memory ? FPL_SCRIPT_END_UNKNOWN
+						       : FPL_SCRIPT_END_LATE);
 	if (stack_store_add(intake->store, &sample, user, record_rest(record)))
 		intake->nr_user_memory += sample.count;
 	else if (intake->timeline)

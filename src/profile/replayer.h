@@ -50,6 +50,7 @@ struct replayer {
 	uint64_t nr_overflows;	      /* snapshots that found the budget used up */
 	struct replay_result result;  /* of the walk at hand: 34 KiB */
 	struct sleeper_memory memory; /* of the thread at hand */
+	bool has_memory;	      /* the result is of a thread that slept until it was there */
 	struct share_book reads;      /* of such memory in the visit at hand, by owner, */
 	uint64_t nr_reads;	      /* of all owners */
 	uint64_t visit_ns;	      /* when that was */

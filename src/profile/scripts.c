@@ -125,7 +125,7 @@ static uint32_t place_of(struct scripts *scripts, uint32_t idx)
 	script_language(facts->language)->say_version(facts, version);
 	if (!scripts->was_said[idx])
 		fpl_log(FPL_LOG_INFO,
-			"%s: no script frames of threads that sleep: where it keeps them is not known before it was sampled for a while",
+			"%s: no script frames of threads that sleep: its code does not tell where it keeps them",
 			version);
 	scripts->was_said[idx] = true;
 	return 0;
@@ -360,14 +360,14 @@ static uint32_t rule_of(const struct scripts *scripts, uint64_t frame)
 	return 0;
 }
 
-void scripts_note_late(const struct scripts *scripts, struct script_codes *codes,
-		       const uint64_t *frames, size_t nr)
+void scripts_note_none(const struct scripts *scripts, struct script_codes *codes,
+		       const uint64_t *frames, size_t nr, enum fpl_script_end end)
 {
 	struct script_stats stats = { 0 };
 
 	for (size_t i = 0; scripts->nr_rules && i < nr; i++)
 		stats.chains += rule_of(scripts, frames[i]) != 0;
-	stats.ends[FPL_SCRIPT_END_LATE] = stats.chains;
+	stats.ends[end] = stats.chains;
 	if (stats.chains)
 		script_codes_count(codes, &stats);
 }

@@ -77,10 +77,10 @@ const uint64_t *scripts_weave(struct scripts *scripts, struct script_codes *code
 			      const struct fpl_sample *sample, const uint64_t *user,
 			      const uint64_t *words, uint16_t *ret_nr);
 
-/* Count the native frames among @frames [@nr] that would have script frames: their stack was walked
- * where the interpreter's memory was not at hand. Cost: O(nr), but without a rule nothing. */
-void scripts_note_late(const struct scripts *scripts, struct script_codes *codes,
-		       const uint64_t *frames, size_t nr);
+/* Count the native frames among @frames [@nr] that would have script frames, and have none: @end
+ * says why. Cost: O(nr), but without a rule nothing. */
+void scripts_note_none(const struct scripts *scripts, struct script_codes *codes,
+		       const uint64_t *frames, size_t nr, enum fpl_script_end end);
 
 /* Say of each interpreter where its frames were found. */
 void scripts_say(const struct scripts *scripts);

@@ -12,11 +12,9 @@ import sys
 import unittest
 
 from fpless_run import TIMEOUT_S, skip
-from root_case import FPLESS, RootCase, die_with_the_tests, main
-from test_script import LUA, PERL, PHP, PYTHON, RUBY, SUPPORT
+from root_case import FPLESS, RootCase, die_with_the_tests, fixture, main
+from test_script import LUA, PERL, PHP, PYTHON, RUBY
 from waiting import wait_for
-
-import script_judge
 
 FRAME = re.compile(r"^ +\d+ {2,}(.+) \(\[(\w+)\]\) \[script\](?: \[(\d+) times\])?$", re.MULTILINE)
 
@@ -179,26 +177,6 @@ class StackScripts(RootCase):
             with self.subTest(path):
                 self.assertEqual(shown(stacks[process.pid]), told, stacks[process.pid])
 
-    def test_functions_of_programs_that_are_stopped_anywhere(self):
-        """In the loop or beside it, where registers have what its frames do not yet; chains of calls of many kinds."""
-        programs = []
-        for language, path in ((language, found[0][0]) for language in (PYTHON, PHP, LUA, RUBY, PERL) if (found := language.found())):
-            truth = self.path(f"truth.{language.name}")
-            programs.append((language, truth, self.begin(path, os.path.join(SUPPORT, language.truth), truth, str(TIMEOUT_S), "20", "7")))
-        for _language, _truth, process in programs:
-            wait_for("a chain of calls", lambda process=process: re.fullmatch(r"n\d\d+", self.comm(process.pid)))
-            os.kill(process.pid, signal.SIGSTOP)
-            wait_for("a stopped program", lambda process=process: self.state(process.pid) == "T")
-        stacks = self.stacks("-U", *(process.pid for _language, _truth, process in programs))
-        for language, truth, process in programs:
-            name = stacks[process.pid].split(" (pid ")[0]
-            os.kill(process.pid, signal.SIGCONT)
-            with self.subTest(language.name):
-                want = wait_for("what the program wrote", lambda truth=truth, name=name: script_judge.chains(truth).get(name))
-                want = [(f"{function} {file}:{line}", language.name) for function, file, line in want]
-                got = shown(stacks[process.pid])
-                self.assertEqual(got[len(got) - len(want) + 1:], want[1:], stacks[process.pid])
-
     def comm(self, pid):
         with open(f"/proc/{pid}/comm", encoding="ascii", errors="replace") as file:
             return file.read().rstrip("\n")
@@ -235,6 +213,19 @@ class StackScripts(RootCase):
         self.assertEqual([re.sub(r":\d+$", "", name) for name, _language in shown(text)],
                          [re.sub(r":\d+$", "", name) for name, _language in told])
         self.assertNotEqual(shown(text), told)
+
+    def test_a_loop_whose_code_does_not_tell_its_place_has_native_frames(self):
+        """This one writes nothing into its frames."""
+        process = self.begin(fixture("forged_python"), "honest", str(1000 * TIMEOUT_S))
+        wait_for("the program itself", lambda: self.comm(process.pid) == "honest")
+        os.kill(process.pid, signal.SIGSTOP)
+        wait_for("a stopped program", lambda: self.state(process.pid) == "T")
+        run = self.stack("-U", process.pid)
+        self.assertEqual(shown(run.stdout), [])
+        self.assertIn("_PyEval_EvalFrameDefault", run.stdout)
+        self.assertIn("its code does not tell where it keeps them", run.stderr)
+        self.assertIn("1 frames of interpreters are native alone: their scripts' functions are not where", run.stderr)
+        self.assertNotIn("ran before", run.stderr)
 
     def test_what_is_refused(self):
         self.assertIn("expected mix", self.stack("--script=some", 1, status=1).stderr)
