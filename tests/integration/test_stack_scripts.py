@@ -13,8 +13,10 @@ import unittest
 
 from fpless_run import TIMEOUT_S, skip
 from root_case import FPLESS, RootCase, die_with_the_tests, fixture, main
-from test_script import LUA, PERL, PHP, PYTHON, RUBY
+from test_script import LUA, PERL, PHP, PYTHON, RUBY, SUPPORT
 from waiting import wait_for
+
+import script_judge
 
 FRAME = re.compile(r"^ +\d+ {2,}(.+) \(\[(\w+)\]\) \[script\](?: \[(\d+) times\])?$", re.MULTILINE)
 
@@ -176,6 +178,37 @@ class StackScripts(RootCase):
         for _language, path, process, told in sleepers:
             with self.subTest(path):
                 self.assertEqual(shown(stacks[process.pid]), told, stacks[process.pid])
+
+    def test_functions_of_programs_that_are_stopped_anywhere(self):
+        """In the loop or beside it, where registers have what its frames do not yet; chains of calls of many kinds."""
+        programs = []
+        for language, path in ((language, found[0][0]) for language in (PYTHON, PHP, LUA, RUBY, PERL) if (found := language.found())):
+            truth = self.path(f"truth.{language.name}")
+            programs.append((language, truth, self.begin(path, os.path.join(SUPPORT, language.truth), truth, str(TIMEOUT_S), "20", "7")))
+        for _language, _truth, process in programs:
+            wait_for("a program stopped in a chain of calls", lambda process=process: self.stop_in_a_chain(process.pid))
+        blocks = self.stack("-U", *(process.pid for _language, _truth, process in programs)).stdout.strip().split("\n\n")
+        # a program may have another thread, which has no such name
+        stacks = {int(found[1]): block for block in blocks if (found := re.match(r"n\d+ \(pid (\d+)\)", block))}
+        for language, truth, process in programs:
+            name = stacks[process.pid].split(" (pid ")[0]
+            os.kill(process.pid, signal.SIGCONT)
+            with self.subTest(language.name):
+                want = wait_for("what the program wrote", lambda truth=truth, name=name: script_judge.chains(truth).get(name))
+                want = [(f"{function} {file}:{line}", language.name) for function, file, line in want]
+                got = shown(stacks[process.pid])
+                self.assertEqual(got[len(got) - len(want) + 1:], want[1:], stacks[process.pid])
+
+    def stop_in_a_chain(self, pid):
+        """Returns whether it is in one that has a number, which is the program's name then; else it runs on."""
+        if not re.fullmatch(r"n\d\d+", self.comm(pid)):
+            return False
+        os.kill(pid, signal.SIGSTOP)
+        wait_for("a stopped program", lambda: self.state(pid) == "T")
+        if re.fullmatch(r"n\d\d+", self.comm(pid)):
+            return True
+        os.kill(pid, signal.SIGCONT)
+        return False
 
     def comm(self, pid):
         with open(f"/proc/{pid}/comm", encoding="ascii", errors="replace") as file:
