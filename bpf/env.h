@@ -16,7 +16,7 @@ struct env;
 
 /* Clear @size bytes at @to; @size is a constant, at most CLEAR_MAX. One instruction for the
  * verifier, not one a word. */
-static __always_inline void clear(void *to, __u32 size)
+static __always_inline void env_clear(void *to, __u32 size)
 {
 	static const __u8 zeros[CLEAR_MAX];
 

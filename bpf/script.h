@@ -251,7 +251,8 @@ WALK_INLINE int script_leaf_step(struct env *env, struct fpl_walk *walk,
 
 		/* it leads behind the instruction at hand */
 		*ret = walk->reg[reg];
-		if ((walk->known & WALK_BIT(reg)) && *ret - first - 1 < nr * rule->step_bytes)
+		if ((!rule->leaf_reg || rule->leaf_reg == reg) && (walk->known & WALK_BIT(reg)) &&
+		    *ret - first - 1 < nr * rule->step_bytes)
 			return 0;
 	}
 	return 1;

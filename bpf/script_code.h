@@ -11,121 +11,8 @@
 #include "bpf/env.h"
 #include "bpf/maps.h"
 #include "bpf/script.h"
+#include "bpf/script_pieces.h"
 #include "bpf/script_v8.h"
-
-/* Copy @size bytes, a power of two, from @addr on, or what is left of its page. Returns how many
- * were read. */
-static __always_inline __u32 script_copy(void *to, __u32 size, __u64 addr)
-{
-	__u32 to_page_end = FPL_STACK_PAGE - (__u32)(addr & (FPL_STACK_PAGE - 1));
-
-	if (!walk_is_user(addr))
-		return 0;
-	if (!bpf_probe_read_user(to, size, (const void *)addr))
-		return size;
-	to_page_end &= size - 1;
-	if (!to_page_end || bpf_probe_read_user(to, to_page_end, (const void *)addr))
-		return 0;
-	return to_page_end;
-}
-
-/* The object and the texts of a record lie behind each other. */
-_Static_assert(FPL_SCRIPT_OBJECT_BYTES == FPL_SCRIPT_TEXT_BYTES, "a text is as long as the object");
-
-/* The address at offset @off of the object in @record, or of text @from - 1; 0: it was not read. */
-static __always_inline __u64 script_pointer(const struct fpl_script_code *record, __u32 from,
-					    __s16 off)
-{
-	const void *object = (const char *)record + offsetof(struct fpl_script_code, object);
-	__u64 at = (__u64)off >> 3;
-
-	LOOKUP_OPAQUE(at);
-	if (at >= FPL_SCRIPT_OBJECT_BYTES / 8)
-		return 0;
-	at += FPL_SCRIPT_OBJECT_BYTES / 8 * (from & 7);
-	return ((const __u64 *)object)[at];
-}
-
-/* The number of bytes of the table of lines at @lines, whose first ones are there already. */
-static __always_inline __u64 script_lines_size(const struct fpl_script_code *record,
-					       const struct fpl_script_rule *rule,
-					       const __u8 *lines)
-{
-	__u64 at = (__u64)rule->lines_size_off >> (rule->line_bytes ? 2 : 3);
-
-	LOOKUP_OPAQUE(at);
-	if (rule->line_bytes)
-		return at < FPL_SCRIPT_OBJECT_BYTES / 4
-			       ? (__u64)((const __u32 *)record->object)[at] * rule->line_bytes
-			       : 0;
-	return at < FPL_SCRIPT_LINES_FEW / 8 ? ((const __u64 *)lines)[at] + rule->lines_off : 0;
-}
-
-/* Read the table of lines to behind the first @more bytes of lines, a constant. Returns how many
- * bytes of lines are used then. */
-static __always_inline __u64 script_lines(struct fpl_script_code *record,
-					  const struct fpl_script_rule *rule, const __u64 more)
-{
-	const __u64 most = FPL_SCRIPT_LINES_BYTES - 8 - more;
-	__u64 addr = script_pointer(record, 0, rule->lines_ptr_off), few, size;
-	__u8 *lines = record->lines + more;
-
-	if (rule->lines_behind) {
-		size = addr + (__u64)(__s64)rule->lines_behind;
-		if (!walk_is_user(size) || bpf_probe_read_user(&addr, sizeof(addr), (void *)size))
-			return more;
-	}
-	few = script_copy(lines, FPL_SCRIPT_LINES_FEW, addr);
-	if (few < FPL_SCRIPT_LINES_FEW)
-		return more + few;
-	size = script_lines_size(record, rule, lines);
-	if (size > most)
-		size = most;
-	LOOKUP_OPAQUE(size);
-	if (size <= few || size > most || bpf_probe_read_user(lines, size, (const void *)addr))
-		return more + few;
-	return more + size;
-}
-
-/* Copy text @i of the code object in @record to @to. Returns its bytes. Inlined, because the
- * kernel's stack has no room for one more call. */
-static __always_inline __u32 script_text(struct fpl_script_code *record,
-					 const struct fpl_script_rule *rule, __u32 i, __u8 *to)
-{
-	const struct fpl_script_piece *piece = &rule->texts[i];
-	__u64 addr = script_pointer(record, piece->from, piece->off);
-
-	clear(to, FPL_SCRIPT_TEXT_BYTES);
-#pragma GCC unroll 2
-	for (__u32 j = 0; j < FPL_SCRIPT_PIECE_MORE; j++) {
-		if (j < piece->nr_more) {
-			addr += (__u64)(__s64)piece->more[j];
-			if (!walk_is_user(addr) ||
-			    bpf_probe_read_user(&addr, sizeof(addr), (void *)addr))
-				return 0;
-		}
-	}
-	return script_copy(to, FPL_SCRIPT_TEXT_BYTES, addr + 8ull * piece->behind);
-}
-
-/* Copy the code object at @code and the texts that it leads to. Returns the bytes of lines. */
-static __always_inline __u64 script_pieces(struct fpl_script_code *record,
-					   const struct fpl_script_rule *rule, __u64 code)
-{
-	clear(record->object, sizeof(record->object));
-	record->wide = 0;
-	record->line = 0;
-	record->size[0] = (__u16)script_copy(record->object, FPL_SCRIPT_OBJECT_BYTES, code);
-	record->size[1] = (__u16)script_text(record, rule, 0, record->text[0]);
-	record->size[2] = (__u16)script_text(record, rule, 1, record->text[1]);
-	if (!rule->more_texts)
-		return script_lines(record, rule, 0);
-#pragma GCC unroll 6
-	for (__u32 i = 0; i < FPL_SCRIPT_MORE_TEXTS; i++)
-		script_text(record, rule, FPL_SCRIPT_TEXTS + i,
-			    record->lines + FPL_SCRIPT_TEXT_BYTES * i);
-	return script_lines(record, rule, FPL_SCRIPT_MORE_BYTES);
-}
 
 /* Send the code object of @word with @content, which rule @idx has led to. Returns 0, or non-zero
  * where the ring has no room. */
@@ -144,8 +31,9 @@ static __noinline long script_code_send(struct fpl_scratch *s, __u64 word, __u64
 	record->rule = idx;
 	record->content = (__u32)content;
 	/* that of V8 was copied by the caller */
-	size = rule->is_native ? 0
-			       : script_pieces(record, rule, word & FPL_SCRIPT_CODE_MASK & ~7ull);
+	size = rule->is_native
+		       ? 0
+		       : script_pieces(0, record, rule, word & FPL_SCRIPT_CODE_MASK & ~7ull);
 	LOOKUP_OPAQUE(size);
 	if (size > FPL_SCRIPT_LINES_BYTES - 8)
 		return 1;

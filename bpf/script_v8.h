@@ -203,7 +203,7 @@ static long v8_count_block(__u32 idx, void *arg)
 	LOOKUP_OPAQUE(size);
 	if (!size || size > V8_BLOCK_BYTES)
 		return 1;
-	clear(words, V8_BLOCK_BYTES);
+	env_clear(words, V8_BLOCK_BYTES);
 	if (bpf_probe_read_user(words, (__u32)size, (const void *)state->addr)) {
 		state->found = 0;
 		return 1;

@@ -462,7 +462,9 @@ struct fpl_hole {
 	__u32 off;  /* at most fpl_regs.stack_size */
 	__u32 size; /* whole pages; 0: the copy is of one piece */
 	__u32 nr_islands;
-	__u32 _pad;
+	/* how often the thread, which sleeps, had been given a CPU, modulo 2^32: while that is the
+	 * same, it has not run, and its memory is as it was; 0: it runs, or that is not known */
+	__u32 arrivals;
 };
 _Static_assert(sizeof(struct fpl_hole) == 16, "fpl_hole is ring ABI");
 

@@ -230,7 +230,7 @@ struct fpl_script_rule {
 	 */
 	__u8 line_bytes;
 	/* not 0: bytes of an instruction. The callee-saved register of the innermost native frame
-	 * that leads into them, or behind the last, is its place. */
+	 * that leads into them, or behind the last, is its place: leaf_reg, or with 0 any. */
 	__u8 step_bytes;
 	/* written by the kernel side alone: frames looked at, and in how many of them each
 	 * callee-saved register passed the check */

@@ -45,6 +45,14 @@ static __noinline __u32 sleeper_copy(struct task_struct *task, struct fpl_snapsh
 	return size;
 }
 
+/* How often the thread has been given a CPU; 0: not known. */
+static __always_inline __u32 arrivals_of(struct task_struct *task)
+{
+	return bpf_core_field_exists(task->sched_info.pcount)
+		       ? (__u32)BPF_CORE_READ(task, sched_info.pcount)
+		       : 0;
+}
+
 /* Put the sample, which has kernel frames and a key, registers and stack together in @to. Returns
  * the size of the record; 0: no byte of the stack could be read. */
 static __noinline __u64 sleeper_fill(struct task_struct *task, struct fpl_scratch *s,
@@ -64,7 +72,7 @@ static __noinline __u64 sleeper_fill(struct task_struct *task, struct fpl_scratc
 	s->regs.stack_size = size;
 	s->regs.missing = 0;
 	s->regs._pad[0] = s->regs._pad[1] = 0;
-	to->hole = (struct fpl_hole){ 0 };
+	to->hole = (struct fpl_hole){ .arrivals = arrivals_of(task) };
 	to->shared = (struct fpl_shared){ .slot = s->slot };
 	to->id = 0; /* no other one may share bytes with it */
 	bpf_probe_read_kernel(to->bytes, sizeof(s->sample), &s->sample);

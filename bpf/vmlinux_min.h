@@ -97,8 +97,9 @@ struct sched_entity {
 } KERNEL_TYPE;
 
 struct sched_info {
-	__u64 last_arrival; /* when it was last given a CPU, by rq.clock; 0: never */
-	__u64 last_queued;  /* since when it waits for one; 0: it does not */
+	unsigned long pcount; /* how often it was given a CPU */
+	__u64 last_arrival;   /* when it was last given a CPU, by rq.clock; 0: never */
+	__u64 last_queued;    /* since when it waits for one; 0: it does not */
 } KERNEL_TYPE;
 
 struct kernfs_node {

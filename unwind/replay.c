@@ -42,8 +42,9 @@ static void copy_stack(const struct replay_input *input, uint8_t *dst, uint64_t 
 		  input->regs->stack_size);
 }
 
-/* Read [addr, addr + size) if all of it is in one island. */
-static int read_island(const struct replay_input *input, uint8_t *dst, uint32_t size, uint64_t addr)
+/* Read [addr, addr + size) if all of it is in one island, or by the caller. */
+static int read_elsewhere(const struct replay_input *input, uint8_t *dst, uint32_t size,
+			  uint64_t addr)
 {
 	for (uint32_t i = 0; i < input->hole.nr_islands; i++) {
 		uint64_t off = addr - input->islands[i].addr;
@@ -54,7 +55,7 @@ static int read_island(const struct replay_input *input, uint8_t *dst, uint32_t 
 			return 0;
 		}
 	}
-	return -1;
+	return input->read_memory ? input->read_memory(input->arg, addr, dst, size) : -1;
 }
 
 static int env_read_stack(struct env *env, void *dst, uint32_t size, uint64_t addr)
@@ -63,16 +64,14 @@ static int env_read_stack(struct env *env, void *dst, uint32_t size, uint64_t ad
 	const struct fpl_hole *hole = &env->input->hole;
 	uint64_t off = addr - regs->stack_addr;
 
-	if (env->input->read_memory)
-		return env->input->read_memory(env->input->arg, addr, dst, size);
 	/* what begins before the hole ends before it */
 	if (hole->size && off + size > hole->off) {
 		if (off < (uint64_t)hole->off + hole->size)
-			return read_island(env->input, dst, size, addr);
+			return read_elsewhere(env->input, dst, size, addr);
 		off -= hole->size;
 	}
 	if (!size || off > regs->stack_size || size > regs->stack_size - off)
-		return read_island(env->input, dst, size, addr);
+		return read_elsewhere(env->input, dst, size, addr);
 	for (uint64_t page = stack_page(regs, off); page <= stack_page(regs, off + size - 1);
 	     page++) {
 		if (page < 32 && regs->missing >> page & 1)
@@ -148,12 +147,16 @@ static const struct fpl_region *env_region(struct env *env, uint32_t idx)
 	return &env->input->regions[idx % FPL_REGIONS_MAX];
 }
 
-/* A copy of the stack has no frames of an interpreter. */
 static struct fpl_script_rule *env_script_rule(struct env *env, uint32_t idx)
 {
-	(void)env;
-	(void)idx;
-	return NULL;
+	struct fpl_script_rule *rules = env->input->script_rules;
+
+	return rules && idx < FPL_SCRIPT_RULES_MAX && rules[idx].object ? &rules[idx] : NULL;
+}
+
+static void env_clear(void *to, uint32_t size)
+{
+	memset(to, 0, size);
 }
 
 /* Userspace walks without a time limit. */
@@ -171,6 +174,7 @@ static long env_loop(uint32_t nr, long (*body)(uint32_t idx, void *ctx), void *c
 	return nr;
 }
 
+#include "bpf/script_pieces.h"
 #include "bpf/walk.h"
 
 /* A row from code led to @pc while its mapping was unknown. Now that it is known, does no call
@@ -246,4 +250,25 @@ void replay_walk(const struct replay_input *input, struct replay_result *ret)
 	ret->stop = walk.stop;
 	ret->open = walk.stop == FPL_STOP_NO_CFI ? walk.fp_open : WALK_OPEN_NOT;
 	ret->flags = raw ? walk.flags | FPL_SAMPLE_RAW : walk.flags;
+	ret->nr_script = walk.nr_script <= FPL_SCRIPT_WORDS_MAX ? (uint16_t)walk.nr_script : 0;
+	memcpy(ret->script, walk.script_words, sizeof(*ret->script) * ret->nr_script);
+}
+
+size_t replay_script_code(const struct replay_input *input, uint32_t rule, uint64_t code,
+			  uint64_t place, struct fpl_script_code *ret)
+{
+	struct env env = { .input = input };
+	const struct fpl_script_rule *found = env_script_rule(&env, rule);
+	uint64_t nr_lines;
+
+	if (!found || found->is_native)
+		return 0;
+	*ret = (struct fpl_script_code){ .header.type = FPL_RECORD_SCRIPT_CODE,
+					 .code = code,
+					 .content = (uint32_t)(place >> 32),
+					 .rule = rule };
+	nr_lines = script_pieces(&env, ret, found, code & FPL_SCRIPT_CODE_MASK & ~7ull);
+	ret->nr_lines = (uint32_t)nr_lines;
+	ret->header.size = (uint32_t)(sizeof(*ret) - sizeof(ret->lines) + ((nr_lines + 7) & ~7ull));
+	return ret->header.size;
 }

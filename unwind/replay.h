@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "bpf/shared.h"
+#include "bpf/shared_script.h"
 #include "bpf/walk_state.h"
 
 /* All pointers are borrowed for the time of the call; the contents may be hostile. */
@@ -38,8 +39,8 @@ struct replay_input {
 	const uint8_t *shared; /* [shared_size] */
 	uint32_t shared_off, shared_size;
 
-	/* Copies the @size bytes of memory at @addr; returns 0 if it got them all. NULL: @stack and
-	 * the islands are all there is; else they are not looked at. */
+	/* Copies the @size bytes of memory at @addr; returns 0 if it got them all. Asked where
+	 * neither @stack nor an island has them; NULL: these are all there is. */
 	int (*read_memory)(void *arg, uint64_t addr, void *dst, size_t size);
 	/*
 	 * Copies the @size bytes of code at @addr; returns 0 if it got them all. NULL: no code can
@@ -47,6 +48,9 @@ struct replay_input {
 	 */
 	int (*read_code)(void *arg, uint64_t addr, void *dst, size_t size);
 	void *arg; /* for read_memory and read_code */
+	/* Rules of interpreters, [FPL_SCRIPT_RULES_MAX]; an unused one has no object. NULL: script
+	 * frames are not walked. Rules that are not settled get votes. */
+	struct fpl_script_rule *script_rules;
 
 	uint32_t max_depth;  /* frames wanted; cut to FPL_DEPTH_MAX */
 	uint32_t root_depth; /* number of outermost frames among them; 0, or not less than
@@ -65,9 +69,20 @@ struct replay_result {
 	uint8_t stop;  /* enum fpl_stop */
 	uint8_t flags; /* FPL_SAMPLE_RAW where a frame is raw */
 	uint8_t open;  /* enum walk_open (bpf/walk_state.h): where the stop is NO_CFI */
+	uint16_t nr_script;
+	__u64 script[FPL_SCRIPT_WORDS_MAX]; /* [nr_script]: as bpf/shared_script.h describes */
 };
 
 /*
  * Walk @input. Always succeeds: the stop says why a walk ended. Cost: as in the kernel, per frame.
  */
 void replay_walk(const struct replay_input *input, struct replay_result *ret);
+
+/*
+ * Copy what the name of a script function is made of, as the kernel side does where it meets one:
+ * that of @code and @place, words of a script frame that rule @rule of @input has led to. All of
+ * @ret is written but what the process is. Returns the bytes of it that are used; 0: there is no
+ * such rule.
+ */
+size_t replay_script_code(const struct replay_input *input, uint32_t rule, uint64_t code,
+			  uint64_t place, struct fpl_script_code *ret);

@@ -12,6 +12,7 @@
 #include "obj/elf_file.h"
 
 #define SCRIPT_FACTS_RANGES_MAX 4u
+#define SCRIPT_FACTS_WORDS	32u
 
 /* X(NAME, name in outputs) */
 #define SCRIPT_LANGUAGE_LIST(X)     \
@@ -51,5 +52,9 @@ struct script_facts {
 	uint16_t nr_ranges;
 	uint32_t language; /* enum script_language_id */
 	uint32_t flags;
+	/* Most instructions of the loop that write to memory i words behind a callee-saved register
+	 * use place_regs[i] for it; most that write such a register's value there write that of
+	 * value_regs[i]. DWARF numbers; 0: no register has more than half. */
+	uint8_t place_regs[SCRIPT_FACTS_WORDS], value_regs[SCRIPT_FACTS_WORDS];
 	struct v8_facts v8;
 };

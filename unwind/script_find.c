@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "bpf/arch_x86_64.h"
 #include "unwind/function_list.h"
 #include "unwind/synth/op.h"
 #include "unwind/v8_find.h"
@@ -408,6 +409,67 @@ static void follow_jumps(const struct elf_file *elf, const struct table *table,
 	}
 }
 
+/* Instructions that write i words behind register j. */
+struct writes {
+	uint16_t by[SCRIPT_FACTS_WORDS][FPL_NR_REGS];
+	uint16_t of[SCRIPT_FACTS_WORDS][FPL_NR_REGS]; /* what is in register j, behind any */
+};
+
+static void count_one(uint16_t *nr)
+{
+	if (*nr < UINT16_MAX / FPL_NR_REGS)
+		++*nr;
+}
+
+static void count_writes(const struct elf_file *elf, struct synth_decoder *decoder,
+			 const struct vaddr_range *range, struct writes *writes)
+{
+	CLEANUP(code_close) struct code code;
+	struct synth_op op;
+
+	if (!code_open(elf, decoder, range, &code))
+		return;
+	for (; code.at < code.size; code.at += op.size ? op.size : 1u) {
+		synth_decode(decoder, code.bytes + code.at, code.size - code.at,
+			     code.vaddr + code.at, &op);
+		if ((op.kind != OP_STORE && op.kind != OP_STORE_OTHER) || op.imm % 8 ||
+		    (uint64_t)op.imm >= 8ull * SCRIPT_FACTS_WORDS || op.dst >= FPL_NR_REGS)
+			continue;
+
+		count_one(&writes->by[op.imm / 8][op.dst]);
+		if (op.kind == OP_STORE && op.src < FPL_NR_REGS)
+			count_one(&writes->of[op.imm / 8][op.src]);
+	}
+}
+
+/* The callee-saved register with more than half of the sum of all these; 0: none has that. */
+static uint8_t find_most(const uint16_t *nr)
+{
+	uint32_t all = 0;
+
+	for (uint32_t i = 0; i < FPL_NR_SAVED; i++)
+		all += nr[ARCH_SAVED_REG(i)];
+	for (uint32_t i = 0; i < FPL_NR_SAVED; i++) {
+		if (2u * nr[ARCH_SAVED_REG(i)] > all)
+			return (uint8_t)ARCH_SAVED_REG(i);
+	}
+	return 0;
+}
+
+/* Find the callee-saved registers that the loop writes by. */
+static void find_writes(const struct elf_file *elf, struct synth_decoder *decoder,
+			struct script_facts *facts)
+{
+	struct writes writes = { 0 };
+
+	for (size_t i = 0; i < facts->nr_ranges; i++)
+		count_writes(elf, decoder, &facts->ranges[i], &writes);
+	for (size_t i = 0; i < SCRIPT_FACTS_WORDS; i++) {
+		facts->place_regs[i] = find_most(writes.by[i]);
+		facts->value_regs[i] = find_most(writes.of[i]);
+	}
+}
+
 /* Functions that lead from one to the other by calls. */
 struct reached {
 	struct {
@@ -505,5 +567,6 @@ void script_facts_find(const struct elf_file *elf, const struct elf_file *debug,
 	add_range(&facts, &range);
 	for (size_t i = 0; i < facts.nr_ranges; i++)
 		follow_jumps(elf, table, &functions, facts.ranges[i], decoder, &facts);
+	find_writes(elf, decoder, &facts);
 	*ret = facts;
 }

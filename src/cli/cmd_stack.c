@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fpless stack: what each thread does now, without stopping it, or did when it left a core file. */
 #include <argp.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +17,8 @@
 #include "cli/stack_core.h"
 #include "cli/stack_text.h"
 #include "cli/verbs.h"
+#include "cli/walk_options.h"
+#include "profile/script_codes.h"
 
 struct stack_input {
 	struct sampling_options sampling;
@@ -26,11 +30,20 @@ static void stack_input_fini(struct stack_input *input)
 	sampling_options_fini(&input->sampling);
 }
 
+enum { KEY_SCRIPT = 256, KEY_NO_SCRIPT, KEY_SCRIPT_LINES };
+
 static const struct argp_option options_list[] = {
 	{ "all", 'a', NULL, 0, "Every process", 1 },
 	{ "tid", 't', "TID[,TID...]", 0, "These threads alone", 1 },
 	{ "user-only", 'U', NULL, 0, "User stacks only (with -K: both)", 1 },
 	{ "kernel-only", 'K', NULL, 0, "Kernel stacks only (with -U: both)", 1 },
+	{ "script", KEY_SCRIPT, "mix|only|all", 0,
+	  "Show functions of Python, PHP, Ruby, Perl and Lua with file and line, as fpless profile does. mix: in place of the interpreter's own frames (default); only: also without the native frames between them; all: beside all native frames",
+	  1 },
+	{ "no-script", KEY_NO_SCRIPT, NULL, 0, "Show native frames alone", 1 },
+	{ "script-lines", KEY_SCRIPT_LINES, "yes|no", 0,
+	  "no: a function of a script has the line that it begins at, wherever it is: more threads have equal stacks (default yes)",
+	  1 },
 	{ NULL, 'h', NULL, OPTION_HIDDEN, NULL, -1 },
 	{ 0 },
 };
@@ -101,6 +114,15 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case 'K':
 		options->kernel = true;
 		return 0;
+	case KEY_SCRIPT:
+		walk_options_script(arg, &options->script.mode, state);
+		return 0;
+	case KEY_NO_SCRIPT:
+		options->script.mode = SCRIPT_OFF;
+		return 0;
+	case KEY_SCRIPT_LINES:
+		options->script.no_lines = !walk_options_yes("--script-lines", arg, state);
+		return 0;
 	case 'h':
 		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
 		return 0;
@@ -124,6 +146,25 @@ const struct argp stack_argp = {
 	       "Exit status: 0 ok, 1 usage, 2 cannot run here, 3 target gone, or all of its threads were running, 6 output could not be written.",
 };
 
+/* Say of the native frames of interpreters that have no script frames why that is. */
+static void say_missing(struct script_codes *codes)
+{
+	struct script_stats stats = { 0 };
+
+	if (codes)
+		script_codes_stats(codes, &stats);
+	if (stats.ends[FPL_SCRIPT_END_LATE])
+		fprintf(stderr,
+			"fpless: %" PRIu64
+			" frames of interpreters are native alone: their threads ran before the scripts' functions were read: look once more, or use fpless profile\n",
+			stats.ends[FPL_SCRIPT_END_LATE]);
+	if (stats.ends[FPL_SCRIPT_END_UNKNOWN])
+		fprintf(stderr,
+			"fpless: %" PRIu64
+			" frames of interpreters are native alone: their scripts' functions are not where these interpreters mostly have them\n",
+			stats.ends[FPL_SCRIPT_END_UNKNOWN]);
+}
+
 /* sampling_verb.write */
 static int write_stacks(void *ctx, struct names *names, const struct recording *recording)
 {
@@ -134,6 +175,7 @@ static int write_stacks(void *ctx, struct names *names, const struct recording *
 	(void)ctx;
 	if (status)
 		return status;
+	say_missing(profile->script_codes);
 	if (profile->times.threads > shown)
 		fprintf(stderr,
 			"fpless: %llu of %llu threads were on a CPU: fpless profile shows where\n",

@@ -52,6 +52,7 @@
 #define CHECK_PERIOD_NS	   (500 * NS_PER_MS)
 #define COUNT_PERIOD_NS	   (2000 * NS_PER_MS) /* counting costs about 1 ms */
 #define MAKERS_TIMEOUT_MS  1000	 /* for what makes code in processes that run already */
+#define LOOK_TIMEOUT_MS	   3000	 /* for the tables of targets before the one look at their stacks */
 #define TABLES_TIMEOUT_MS  10000 /* for those still being compiled when the run ends */
 #define LOOKUPS_TIMEOUT_MS 10000 /* for what is still being looked up then */
 #define EXITING_WAIT_MS	   500u	 /* for threads that are exiting then */
@@ -495,18 +496,39 @@ static void finish(struct engine *engine)
 	check(engine, clock_monotonic_ns());
 }
 
-/* Wait for the descriptions of what makes code in the targets: without them the first samples would
- * end in that code. */
-static void await_makers(struct engine *engine)
+/* Take answers as long as @is_open, for @timeout_ms at most; @all as for engine_drain. */
+static void await_answers(struct engine *engine, bool (*is_open)(const struct engine *engine),
+			  int timeout_ms, bool all)
 {
-	uint64_t until = clock_monotonic_ns() + MAKERS_TIMEOUT_MS * NS_PER_MS;
-	struct pollfd wait = { .fd = lookups_fd(engine->lookups), .events = POLLIN };
-	int timeout = MAKERS_TIMEOUT_MS;
+	uint64_t until = clock_monotonic_ns() + (uint64_t)timeout_ms * NS_PER_MS;
+	struct pollfd wait[] = {
+		{ .fd = lookups_fd(engine->lookups), .events = POLLIN },
+		{ .fd = compiler_fd(engine->tables.compiler), .events = POLLIN },
+		{ .fd = engine->signal_fd, .events = POLLIN },
+	};
 
-	while (lookups_awaits_makers(engine->lookups) && timeout && poll(&wait, 1, timeout) > 0) {
-		engine_drain(engine, false);
-		timeout = ms_until(until, clock_monotonic_ns(), MAKERS_TIMEOUT_MS);
+	while (is_open(engine)) {
+		int timeout = ms_until(until, clock_monotonic_ns(), timeout_ms);
+
+		if (!timeout || poll(wait, ARRAY_SIZE(wait), timeout) <= 0 || wait[2].revents)
+			break;
+		engine_drain(engine, all);
 	}
+}
+
+/* Is it not known yet how code that targets make is walked? Their first samples would end there. */
+static bool awaits_makers(const struct engine *engine)
+{
+	return lookups_awaits_makers(engine->lookups);
+}
+
+/* Before the one look at the stacks of processes: are tables of what they have mapped not made yet?
+ * With them each stack is walked at once, before its thread may run, and with its memory. */
+static bool awaits_tables(const struct engine *engine)
+{
+	return engine->scripts && engine->options->user &&
+	       engine->options->target == ENGINE_TARGET_PIDS &&
+	       (lookups_nr_open(engine->lookups) || compiler_nr_open(engine->tables.compiler));
 }
 
 static int run(struct engine *engine, struct profile *ret, struct fpl_err *err)
@@ -516,7 +538,7 @@ static int run(struct engine *engine, struct profile *ret, struct fpl_err *err)
 
 	/* with a delay the command runs before the first sample, else not an instruction does */
 	if (!code && !engine->options->delay_ms) {
-		await_makers(engine);
+		await_answers(engine, awaits_makers, MAKERS_TIMEOUT_MS, false);
 		code = enable(engine, err);
 	}
 	if (!code && engine->command.pid)
@@ -527,6 +549,8 @@ static int run(struct engine *engine, struct profile *ret, struct fpl_err *err)
 				engine->sources[i].what.name);
 	if (!code)
 		code = loop(engine, err);
+	if (!code && engine->options->blocks.all_at_end)
+		await_answers(engine, awaits_tables, LOOK_TIMEOUT_MS, true);
 	for (size_t i = 0; i < engine->nr_sources; i++)
 		source_disable(&engine->sources[i]);
 	engine->disabled_ns = clock_monotonic_ns();

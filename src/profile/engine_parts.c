@@ -283,6 +283,11 @@ static int make_publisher(struct engine *engine)
 						  });
 }
 
+/* Pages that are read of threads that sleep: some 40 us each. Where a run goes on, the ring has to
+ * be read meanwhile. */
+#define READS_ALONE  (1u << 19)
+#define READS_BESIDE (1u << 14)
+
 static void make_replayer(struct engine *engine)
 {
 	const struct engine_options *o = engine->options;
@@ -304,6 +309,7 @@ static void make_replayer(struct engine *engine)
 			      .unwind = is_cfi ? FPL_UNWIND_CFI : FPL_UNWIND_AUTO,
 			      .waiting_max = waiting > REPLAYER_WAITING_MIN ? waiting
 									    : REPLAYER_WAITING_MIN,
+			      .reads_max = o->blocks.all_at_end ? READS_ALONE : READS_BESIDE,
 		      });
 }
 

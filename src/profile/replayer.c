@@ -49,6 +49,7 @@ struct code_source {
 	uint32_t pid;
 	const struct mapset *set;
 	const struct catalog *catalog;
+	struct sleeper_memory *memory; /* of a thread that sleeps */
 };
 
 /*
@@ -67,14 +68,105 @@ static int read_code(void *arg, uint64_t addr, void *dst, size_t size)
 	return elf_file_read_vaddr(object->elf, addr - map->bias, dst, size, NULL);
 }
 
+/* replay_input.read_memory */
+static int read_memory(void *arg, uint64_t addr, void *dst, size_t size)
+{
+	const struct code_source *source = arg;
+
+	return sleeper_memory_read(source->memory, addr, dst, size);
+}
+
+/* A stack whose script frames are walked. */
+struct sleeper {
+	struct replayer *replayer;
+	const struct replay_input *input;
+	struct intake *intake;
+	uint64_t gen;
+};
+
+/* Note what the name of a script function is made of, unless the thread has run meanwhile. */
+static void add_code(void *arg, uint32_t rule, uint64_t code, uint64_t place)
+{
+	const struct sleeper *sleeper = arg;
+	struct fpl_script_code record;
+	size_t size = replay_script_code(sleeper->input, rule, code, place, &record);
+
+	record.gen = sleeper->gen;
+	if (size && sleeper_memory_holds(&sleeper->replayer->memory))
+		scripts_add_code(sleeper->replayer->config.scripts, sleeper->intake->codes, &record,
+				 size);
+}
+
+/* May the stack of the thread have frames of an interpreter? */
+static bool has_interpreter(const struct replayer *replayer, const struct mapset *set)
+{
+	for (size_t i = 0; set && i < set->nr; i++) {
+		uint32_t slot = set->mappings[i].slot;
+
+		if (slot < replayer->config.nr_objects && replayer->config.objects[slot].script)
+			return true;
+	}
+	return false;
+}
+
+/* Is there room for the reads of one more thread of @owner in the visit of @visit_ns? */
+static bool may_read(struct replayer *replayer, uint64_t visit_ns, uint64_t owner)
+{
+	uint64_t max = replayer->config.reads_max;
+
+	if (replayer->visit_ns != visit_ns) {
+		replayer->reads = (struct share_book){ 0 };
+		replayer->nr_reads = 0;
+	}
+	replayer->visit_ns = visit_ns;
+	return replayer->nr_reads + SLEEPER_READS_MAX <= max &&
+	       share_allows(&replayer->reads, owner, SLEEPER_READS_MAX, max);
+}
+
+/*
+ * Walk @input with the script frames of its thread, which has slept since @record was made, from
+ * its memory. Returns false where that is not so, or its owner's share of reads is used up: the
+ * result is not to be used.
+ */
+static bool walk_sleeper(struct replayer *replayer, const struct fpl_sample *record, uint64_t owner,
+			 struct replay_input *input)
+{
+	struct sleeper sleeper = { .replayer = replayer,
+				   .input = input,
+				   .intake = intake_of(replayer->config.intakes,
+						       record->header.time_ns),
+				   .gen = record->gen };
+	struct sleeper_memory *memory = &replayer->memory;
+	uint32_t arrivals = record_hole(record)->arrivals;
+
+	if (!arrivals || record->nr_user || !sleeper.intake->codes)
+		return false;
+	if (!may_read(replayer, record->header.time_ns, owner))
+		return false;
+	sleeper_memory_begin(memory, (pid_t)record->tgid, (pid_t)record->tid, arrivals);
+	input->read_memory = read_memory;
+	input->script_rules = scripts_settled(replayer->config.scripts);
+	replay_walk(input, &replayer->result);
+	scripts_each_new_code(sleeper.intake->codes, record->gen,
+			      (const uint64_t *)replayer->result.script, replayer->result.nr_script,
+			      add_code, &sleeper);
+	share_take(&replayer->reads, owner, memory->nr_reads);
+	replayer->nr_reads += memory->nr_reads;
+	input->read_memory = NULL;
+	input->script_rules = NULL;
+	return sleeper_memory_holds(memory);
+}
+
+/* @owner: of the process. */
 static void walk(struct replayer *replayer, const struct snapshot *snapshot,
-		 const struct mapset *set)
+		 const struct mapset *set, uint64_t owner)
 {
 	struct fpl_sample *record = snapshot->sample;
 	const struct fpl_regs *regs = record_regs(record);
 	struct code_source source = { .pid = record->tgid,
 				      .set = set,
-				      .catalog = replayer->config.tracker->catalog };
+				      .catalog = replayer->config.tracker->catalog,
+				      .memory = &replayer->memory };
 	struct replay_input input = {
 		.mappings = set ? set->mappings : NULL,
 		.nr_mappings = set ? set->nr : 0,
@@ -104,12 +196,16 @@ static void walk(struct replayer *replayer, const struct snapshot *snapshot,
 	/* what the kernel side had no mapping for, in both walks */
 	if (set)
 		record_resolve(record, set);
-	replay_walk(&input, &replayer->result);
+	replayer->has_memory =
+		has_interpreter(replayer, set) && walk_sleeper(replayer, record, owner, &input);
+	if (!replayer->has_memory)
+		replay_walk(&input, &replayer->result);
 }
 
 static void store_result(struct replayer *replayer, const struct fpl_sample *record)
 {
 	struct intake *intake = intake_of(replayer->config.intakes, record->header.time_ns);
+	const uint64_t *user = (const uint64_t *)replayer->result.frames;
 	struct fpl_sample sample = *record;
 
 	sample.nr_user = (uint16_t)replayer->result.nr_frames;
@@ -117,14 +213,17 @@ static void store_result(struct replayer *replayer, const struct fpl_sample *rec
 	sample.stop = replayer->result.stop;
 	sample.flags |= replayer->result.flags;
 	if (replayer->config.tracker->tables)
-		table_use_note(replayer->config.tracker->catalog,
-			       (const uint64_t *)replayer->result.frames, sample.nr_user,
-			       sample.stop, sample.count, replayer->config.tracker->tables->look);
-	if (intake->codes)
-		scripts_note_late(replayer->config.scripts, intake->codes,
-				  (const uint64_t *)replayer->result.frames, sample.nr_user);
-	if (stack_store_add(intake->store, &sample, (const uint64_t *)replayer->result.frames,
-			    record_rest(record)))
+		table_use_note(replayer->config.tracker->catalog, user, sample.nr_user, sample.stop,
+			       sample.count, replayer->config.tracker->tables->look);
+	sample.nr_script = replayer->result.nr_script;
+	if (intake->codes && sample.nr_script)
+		user = scripts_weave(replayer->config.scripts, intake->codes, &sample, user,
+				     (const uint64_t *)replayer->result.script, &sample.nr_user);
+	else if (intake->codes)
+		scripts_note_none(replayer->config.scripts, intake->codes, user, sample.nr_user,
+				  replayer->has_memory ? FPL_SCRIPT_END_UNKNOWN
+						       : FPL_SCRIPT_END_LATE);
+	if (stack_store_add(intake->store, &sample, user, record_rest(record)))
 		intake->nr_user_memory += sample.count;
 	else if (intake->timeline)
 		timeline_sample(intake->timeline, &sample, stack_store_last(intake->store));
@@ -227,15 +326,17 @@ void replayer_add(struct replayer *replayer, struct snapshot *snapshot, struct t
 {
 	struct fpl_sample *record = snapshot->sample;
 	struct process *process = tracker_sample(replayer->config.tracker, record, try);
+	uint64_t owner =
+		process && record_hole(record)->arrivals ? process_owner(process) : OWNER_UNKNOWN;
 
 	if (try->waits)
 		return;
-	walk(replayer, snapshot, process ? process->mapset : NULL);
+	walk(replayer, snapshot, process ? process->mapset : NULL, owner);
 	if (process &&
 	    (replayer->result.stop == FPL_STOP_NO_MAPPING ||
 	     replayer->result.stop == FPL_STOP_BAD_RA) &&
 	    tracker_rescan(replayer->config.tracker, process, record->tid, try))
-		walk(replayer, snapshot, process->mapset);
+		walk(replayer, snapshot, process->mapset, owner);
 	if (try->waits)
 		return;
 
@@ -256,7 +357,7 @@ void replayer_add(struct replayer *replayer, struct snapshot *snapshot, struct t
 		return;
 	if (blocker && blocker->table.phase == TABLE_PARTIAL && !blocker->table.is_late) {
 		tables_wait_no_more(replayer->config.tracker->tables, blocker);
-		walk(replayer, snapshot, process->mapset);
+		walk(replayer, snapshot, process->mapset, owner);
 	}
 	if (blocker && replayer->result.stop == FPL_STOP_NO_TABLE)
 		replayer->result.stop = FPL_STOP_BURST;
@@ -290,7 +391,7 @@ void replayer_retry(struct replayer *replayer)
 			link = &waiting->next;
 			continue;
 		}
-		walk(replayer, waiting->snapshot, waiting->set);
+		walk(replayer, waiting->snapshot, waiting->set, waiting->owner);
 		blocker = blocker_of(replayer);
 		if (blocker) {
 			waiting->blocker = blocker->id;
@@ -327,7 +428,7 @@ void replayer_settle(struct replayer *replayer, uint64_t before_ns)
 			link = &waiting->next;
 			continue;
 		}
-		walk(replayer, waiting->snapshot, waiting->set);
+		walk(replayer, waiting->snapshot, waiting->set, waiting->owner);
 		take_out(replayer, link);
 	}
 	replayer->last = link;
@@ -342,7 +443,7 @@ void replayer_mark_mapped(struct replayer *replayer, uint64_t round)
 void replayer_finish(struct replayer *replayer)
 {
 	for (struct waiting *w = replayer->first; w; w = w->next) {
-		walk(replayer, w->snapshot, w->set);
+		walk(replayer, w->snapshot, w->set, w->owner);
 		store_result(replayer, w->snapshot->sample);
 	}
 	replayer_fini(replayer);

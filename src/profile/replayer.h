@@ -13,6 +13,7 @@
 #include "profile/intake.h"
 #include "profile/scripts.h"
 #include "profile/share.h"
+#include "profile/sleeper_memory.h"
 #include "profile/snapshot.h"
 #include "profile/tracker.h"
 #include "unwind/replay.h"
@@ -34,6 +35,7 @@ struct replayer_config {
 	uint32_t max_depth, root_depth; /* of replay_input */
 	uint8_t unwind;			/* enum fpl_unwind */
 	size_t waiting_max;		/* bytes of snapshots that wait */
+	uint64_t reads_max; /* pages of sleeping threads that are read in one visit of them all */
 };
 
 struct replayer {
@@ -46,7 +48,12 @@ struct replayer {
 	struct share_book refused;    /* snapshots that found no room, by owner */
 	uint64_t nr_beyond_share;     /* snapshots of owners whose share was used up */
 	uint64_t nr_overflows;	      /* snapshots that found the budget used up */
-	struct replay_result result;  /* of the walk at hand: 16 KiB */
+	struct replay_result result;  /* of the walk at hand: 34 KiB */
+	struct sleeper_memory memory; /* of the thread at hand */
+	bool has_memory;	      /* the result is of a thread that slept until it was there */
+	struct share_book reads;      /* of such memory in the visit at hand, by owner, */
+	uint64_t nr_reads;	      /* of all owners */
+	uint64_t visit_ns;	      /* when that was */
 };
 
 void replayer_init(struct replayer *replayer, const struct replayer_config *config);

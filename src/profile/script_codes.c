@@ -161,6 +161,16 @@ void script_codes_add(struct script_codes *codes, const struct script_facts *fac
 	pthread_mutex_unlock(&codes->lock);
 }
 
+bool script_codes_has(struct script_codes *codes, uint64_t gen, uint64_t word, uint64_t place)
+{
+	bool found;
+
+	pthread_mutex_lock(&codes->lock);
+	found = find_code(codes, gen, word, place >> 32) != ID_TABLE_NONE;
+	pthread_mutex_unlock(&codes->lock);
+	return found;
+}
+
 /* The number of the frame at @place of @code; NO_FRAME: there is no room for it. */
 static uint32_t intern_frame(struct script_codes *codes, uint32_t code, uint32_t place)
 {

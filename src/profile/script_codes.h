@@ -51,6 +51,9 @@ void script_codes_put(struct script_codes *codes);
 void script_codes_add(struct script_codes *codes, const struct script_facts *facts,
 		      const struct fpl_script_code *record, size_t size);
 
+/* Is the code object of these words known already? */
+bool script_codes_has(struct script_codes *codes, uint64_t gen, uint64_t word, uint64_t place);
+
 /* The word of the script frame whose words these are, of image @gen. */
 uint64_t script_codes_frame(struct script_codes *codes, uint64_t gen, uint64_t word,
 			    uint64_t place);

@@ -17,6 +17,8 @@ struct scripts {
 	uint32_t objects[FPL_SCRIPT_RULES_MAX]; /* ids; 0: the rule is free */
 	uint32_t nr_rules;			/* the last one in use */
 	struct script_options options;
+	struct fpl_script_rule settled[FPL_SCRIPT_RULES_MAX]; /* as scripts_settled() has them */
+	bool was_said[FPL_SCRIPT_RULES_MAX];		      /* that the place is not known */
 	uint64_t woven[WOVEN_MAX];
 };
 
@@ -92,8 +94,10 @@ uint32_t scripts_rule(struct scripts *scripts, uint32_t object, const char *path
 	scripts->rules[idx] = rule;
 	scripts->facts[idx] = *facts;
 	scripts->objects[idx] = object;
-	fpl_log(FPL_LOG_DEBUG, "%s: %s: script rule %u, %u ranges, CFA r%u%+d", path, version, idx,
-		facts->nr_ranges, facts->cfa_reg, facts->cfa_off);
+	fpl_log(FPL_LOG_DEBUG,
+		"%s: %s: script rule %u, %u ranges, CFA r%u%+d, register %u by its code", path,
+		version, idx, facts->nr_ranges, facts->cfa_reg, facts->cfa_off,
+		script_language_place(facts, &rule));
 	return idx;
 }
 
@@ -108,6 +112,39 @@ uint32_t scripts_next_native(const struct scripts *scripts, uint32_t idx, uint32
 	return 0;
 }
 
+/* The register that the script frame of rule @idx is in, + 1; 0: it is not known. */
+static uint32_t place_of(struct scripts *scripts, uint32_t idx)
+{
+	const struct fpl_script_rule *rule = &scripts->rules[idx];
+	const struct script_facts *facts = &scripts->facts[idx];
+	char version[SCRIPT_VERSION_MAX];
+	uint32_t reg = script_language_place(facts, rule);
+
+	if (rule->settled || (reg && reg < FPL_NR_REGS))
+		return rule->settled ? rule->settled : reg + 1;
+	script_language(facts->language)->say_version(facts, version);
+	if (!scripts->was_said[idx])
+		fpl_log(FPL_LOG_INFO,
+			"%s: no script frames of threads that sleep: its code does not tell where it keeps them",
+			version);
+	scripts->was_said[idx] = true;
+	return 0;
+}
+
+struct fpl_script_rule *scripts_settled(struct scripts *scripts)
+{
+	for (uint32_t i = 1; i <= scripts->nr_rules; i++) {
+		struct fpl_script_rule *to = &scripts->settled[i];
+
+		*to = scripts->rules[i];
+		if (scripts->objects[i] && !to->is_native)
+			to->settled = place_of(scripts, i);
+		if (!scripts->objects[i] || to->is_native || !to->settled)
+			*to = (struct fpl_script_rule){ 0 };
+	}
+	return scripts->settled;
+}
+
 void scripts_forget(struct scripts *scripts, uint32_t object)
 {
 	for (uint32_t i = 1; i <= scripts->nr_rules; i++) {
@@ -116,6 +153,7 @@ void scripts_forget(struct scripts *scripts, uint32_t object)
 		scripts->rules[i] = (struct fpl_script_rule){ 0 };
 		scripts->facts[i] = (struct script_facts){ 0 };
 		scripts->objects[i] = 0;
+		scripts->was_said[i] = false;
 	}
 }
 
@@ -199,6 +237,22 @@ static bool put_chain(struct weaving *weaving, const uint64_t *words, size_t nr)
 						words[2 + 2 * i]));
 	weaving->last_script = weaving->nr;
 	return true;
+}
+
+void scripts_each_new_code(struct script_codes *codes, uint64_t gen, const uint64_t *words,
+			   size_t nr,
+			   void (*add)(void *ctx, uint32_t rule, uint64_t code, uint64_t place),
+			   void *ctx)
+{
+	for (size_t at = 0; at < nr;) {
+		uint32_t rule = (uint32_t)(words[at] >> FPL_SCRIPT_RULE_SHIFT);
+		size_t end = at + 1 + 2 * nr_frames_of(words[at], nr - at);
+
+		for (at++; at < end; at += 2) {
+			if (!script_codes_has(codes, gen, words[at], words[at + 1]))
+				add(ctx, rule, words[at], words[at + 1]);
+		}
+	}
 }
 
 static bool has_records(const struct scripts *scripts, uint64_t head)
@@ -306,14 +360,14 @@ static uint32_t rule_of(const struct scripts *scripts, uint64_t frame)
 	return 0;
 }
 
-void scripts_note_late(const struct scripts *scripts, struct script_codes *codes,
-		       const uint64_t *frames, size_t nr)
+void scripts_note_none(const struct scripts *scripts, struct script_codes *codes,
+		       const uint64_t *frames, size_t nr, enum fpl_script_end end)
 {
 	struct script_stats stats = { 0 };
 
 	for (size_t i = 0; scripts->nr_rules && i < nr; i++)
 		stats.chains += rule_of(scripts, frames[i]) != 0;
-	stats.ends[FPL_SCRIPT_END_LATE] = stats.chains;
+	stats.ends[end] = stats.chains;
 	if (stats.chains)
 		script_codes_count(codes, &stats);
 }

@@ -46,12 +46,27 @@ uint32_t scripts_rule(struct scripts *scripts, uint32_t object, const char *path
  * frames, and its object; 0: there is no other. Cost: O(rules). */
 uint32_t scripts_next_native(const struct scripts *scripts, uint32_t idx, uint32_t *ret_object);
 
+/*
+ * Rules for one look at a stack, which takes no votes: replay_input.script_rules. The place of a
+ * rule is the one that samples have settled, else the one that the code of the loop tells. An
+ * interpreter whose place is not known has no rule, which is said once; nor has one whose native
+ * frames are script frames. Borrowed until the next call. Cost: O(rules).
+ */
+struct fpl_script_rule *scripts_settled(struct scripts *scripts);
+
 /* The object is retired: another one may get its id, and its rule's place. */
 void scripts_forget(struct scripts *scripts, uint32_t object);
 
 /* script_codes_add() of what rule @record->rule has led to. */
 void scripts_add_code(const struct scripts *scripts, struct script_codes *codes,
 		      const struct fpl_script_code *record, size_t size);
+
+/* Call @add for each code object of @words [@nr], script words of a stack of image @gen, that
+ * @codes does not know yet. */
+void scripts_each_new_code(struct script_codes *codes, uint64_t gen, const uint64_t *words,
+			   size_t nr,
+			   void (*add)(void *ctx, uint32_t rule, uint64_t code, uint64_t place),
+			   void *ctx);
 
 /*
  * The user frames of @sample [*ret_nr, at most FPL_USER_FRAMES_MAX + FPL_SCRIPT_FRAMES_MAX] with
@@ -62,10 +77,10 @@ const uint64_t *scripts_weave(struct scripts *scripts, struct script_codes *code
 			      const struct fpl_sample *sample, const uint64_t *user,
 			      const uint64_t *words, uint16_t *ret_nr);
 
-/* Count the native frames among @frames [@nr] that would have script frames: their stack was walked
- * where the interpreter's memory was not at hand. Cost: O(nr), but without a rule nothing. */
-void scripts_note_late(const struct scripts *scripts, struct script_codes *codes,
-		       const uint64_t *frames, size_t nr);
+/* Count the native frames among @frames [@nr] that would have script frames, and have none: @end
+ * says why. Cost: O(nr), but without a rule nothing. */
+void scripts_note_none(const struct scripts *scripts, struct script_codes *codes,
+		       const uint64_t *frames, size_t nr, enum fpl_script_end end);
 
 /* Say of each interpreter where its frames were found. */
 void scripts_say(const struct scripts *scripts);

@@ -31,7 +31,7 @@ struct table_entry_header {
 	struct script_facts script;
 	uint8_t digest[TABLE_ENTRY_DIGEST_SIZE]; /* BLAKE2b-128 of all before it and of the image */
 };
-_Static_assert(sizeof(struct table_entry_header) == 400, "a format of the cache's files");
+_Static_assert(sizeof(struct table_entry_header) == 464, "a format of the cache's files");
 
 /* Describe @table under @key, digest included. Cost: reads the image once. */
 void table_entry_describe(const struct table *table, const struct table_key *key,

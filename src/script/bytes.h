@@ -51,6 +51,9 @@ static inline void rule_take_facts(struct fpl_script_rule *rule, const struct sc
 	rule->object = object;
 	rule->cfa_off = facts->cfa_off;
 	rule->cfa_reg = facts->cfa_reg;
+	/* the loop writes where it is into the frame, from the register that has it */
+	if (rule->step_bytes && (uint32_t)rule->place.off[0] / 8 < SCRIPT_FACTS_WORDS)
+		rule->leaf_reg = facts->value_regs[rule->place.off[0] / 8];
 	for (size_t i = 0; i < facts->nr_ranges && i < FPL_SCRIPT_RANGES_MAX; i++) {
 		rule->start[i] = facts->ranges[i].start;
 		rule->end[i] = facts->ranges[i].end;

@@ -28,3 +28,13 @@ bool script_language_is_known(const struct script_facts *facts)
 
 	return language && language->rule(facts, 0, &rule);
 }
+
+uint32_t script_language_place(const struct script_facts *facts, const struct fpl_script_rule *rule)
+{
+	/* records are found by the interpreter, which has what is done now */
+	const struct fpl_script_load *load =
+		rule->records.bytes ? &rule->records.step : &rule->place;
+	uint32_t word = (uint32_t)load->off[0] / 8;
+
+	return rule->is_native || word >= SCRIPT_FACTS_WORDS ? 0 : facts->place_regs[word];
+}

@@ -50,3 +50,11 @@ const struct script_language *script_language(uint32_t language);
 
 /* Is the layout of the interpreter that @facts tell of known? */
 bool script_language_is_known(const struct script_facts *facts);
+
+/*
+ * The register in which the loop of @facts keeps its script frame, by what its code writes: it
+ * stores where it is into the frame again and again, in each instruction of its language. DWARF
+ * number of a callee-saved one; 0: the code does not tell. @rule: that of @facts.
+ */
+uint32_t script_language_place(const struct script_facts *facts,
+			       const struct fpl_script_rule *rule);

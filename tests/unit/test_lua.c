@@ -150,7 +150,9 @@ static void rule_is_that_of_known_versions(void **state)
 	struct script_facts facts = { .version = VERSION,
 				      .language = SCRIPT_LUA,
 				      .ranges = { { 0x5000, 0x6000 } },
-				      .nr_ranges = 1 };
+				      .nr_ranges = 1,
+				      .place_regs = { [3] = 3, [4] = 6 },
+				      .value_regs = { [3] = 12, [4] = 13 } };
 	struct fpl_script_rule rule;
 	char version[SCRIPT_VERSION_MAX];
 
@@ -159,6 +161,10 @@ static void rule_is_that_of_known_versions(void **state)
 	assert_int_equal(rule.object, 9);
 	assert_true(rule.check_is_value);
 	assert_int_equal(rule.carries, FPL_SCRIPT_CARRIES_NOTHING);
+	assert_int_equal(rule.leaf_reg, 13);
+	assert_int_equal(script_language_place(&facts, &rule), 6);
+	facts.place_regs[4] = 0;
+	assert_int_equal(script_language_place(&facts, &rule), 0);
 	lua_language.say_version(&facts, version);
 	assert_string_equal(version, "Lua 5.4.4");
 	facts.version = 50306;

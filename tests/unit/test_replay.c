@@ -453,6 +453,120 @@ static void replay_that_finds_nothing_more_keeps_the_gap(void **state)
 	assert_int_equal(s->result.elided, 9);
 }
 
+#define HEAP  0x7f1234560000ull
+#define CODE  (HEAP + 64)
+#define TYPE  0x5a5aull
+#define LINES (HEAP + 512)
+
+/* A script frame: its code, its type, its place, the next frame, the mark of the last one. Behind
+ * it the code object, with pointers to its name, its name again and its lines. */
+static const uint64_t heap[] = {
+	CODE,
+	TYPE,
+	CODE + 5,
+	HEAP,
+	1,
+	[8] = HEAP + 256,
+	HEAP + 256,
+	LINES,
+	[32] = 0x676e6f6c,
+	[66] = 8,
+	[68] = 0x0102030405060708,
+};
+
+/* replay_input.read_memory */
+static int read_heap(void *arg, uint64_t addr, void *dst, size_t size)
+{
+	uint8_t bytes[4096] = { 0 };
+
+	(void)arg;
+	memcpy(bytes, heap, sizeof(heap));
+	if (addr < HEAP || addr - HEAP > sizeof(bytes) || size > sizeof(bytes) - (addr - HEAP))
+		return -1;
+	memcpy(dst, bytes + (addr - HEAP), size);
+	return 0;
+}
+
+static const struct fpl_script_rule script_rule = {
+	.end = { 0x10000 },
+	.object = 1,
+	.cfa_reg = 7,
+	.cfa_off = 16,
+	.check_vaddr = TYPE,
+	.check_size = 1,
+	.check_is_value = 1,
+	.check = { .off = { 8 }, .nr = 1 },
+	.code = { .off = { 0 }, .nr = 1 },
+	.place = { .off = { 16 }, .nr = 1 },
+	.place_mask = UINT64_MAX,
+	.next = { .off = { 24 }, .nr = 1 },
+	.stop = { .off = { 32 }, .nr = 1 },
+	.stop_mask = 1,
+	.stop_value = 1,
+	.shows_last = 1,
+	.above = 40,
+	.texts = { { .off = 0 }, { .off = 8 } },
+	.lines_ptr_off = 16,
+	.lines_size_off = 16,
+	.lines_off = 32,
+	.settled = 3 + 1,
+};
+
+static void replay_walks_script_frames_in_other_memory(void **state)
+{
+	static struct fpl_script_rule rules[FPL_SCRIPT_RULES_MAX];
+	static struct fpl_script_code record;
+	struct scene *s = *state;
+
+	rules[1] = script_rule;
+	s->objects[1].script = 1;
+	s->regs.stack_size = 8 * (16 + 4); /* three frames */
+	s->regs.reg[3] = HEAP;
+	s->input.read_memory = read_heap;
+	replay_walk(&s->input, &s->result);
+	assert_int_equal(s->result.nr_script, 0);
+	s->input.script_rules = rules;
+	replay_walk(&s->input, &s->result);
+	assert_int_equal(s->result.nr_frames, 3);
+	assert_int_equal(s->result.nr_script, 9);
+	for (uint64_t i = 0; i < 3; i++) {
+		assert_int_equal(s->result.script[3 * i],
+				 1ull << FPL_SCRIPT_RULE_SHIFT | i << FPL_SCRIPT_INDEX_SHIFT | 1);
+		assert_int_equal(s->result.script[3 * i + 1], CODE);
+		assert_int_equal(s->result.script[3 * i + 2], 5);
+	}
+	assert_int_equal(
+		replay_script_code(&s->input, 1, CODE | 0xabcull << 48, 9ull << 32 | 5, &record),
+		offsetof(struct fpl_script_code, lines) + 512);
+	assert_int_equal(record.code, CODE | 0xabcull << 48);
+	assert_int_equal(record.content, 9);
+	assert_memory_equal(record.object, heap + 8, 256);
+	assert_string_equal((char *)record.text[0], "long");
+	assert_string_equal((char *)record.text[1], "long");
+	assert_int_equal(record.nr_lines, 512);
+	assert_memory_equal(record.lines, heap + 64, 40);
+	assert_int_equal(replay_script_code(&s->input, 2, CODE, 5, &record), 0);
+}
+
+static void replay_shows_no_script_frame_that_is_not_at_its_place(void **state)
+{
+	static struct fpl_script_rule rules[FPL_SCRIPT_RULES_MAX];
+	struct scene *s = *state;
+
+	rules[1] = script_rule;
+	s->objects[1].script = 1;
+	s->regs.stack_size = 8 * (16 + 4);
+	s->regs.reg[3] = HEAP + 64;
+	s->regs.reg[12] = HEAP; /* it passes the check */
+	s->input.read_memory = read_heap;
+	s->input.script_rules = rules;
+	replay_walk(&s->input, &s->result);
+	assert_int_equal(s->result.nr_script, 3);
+	assert_int_equal(s->result.script[0],
+			 1ull << FPL_SCRIPT_RULE_SHIFT | (uint64_t)FPL_SCRIPT_END_UNKNOWN
+								 << FPL_SCRIPT_END_SHIFT);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -469,6 +583,8 @@ int main(void)
 		TEST(replay_cuts_an_absurd_depth),
 		TEST(replay_goes_on_in_a_deep_stack),
 		TEST(replay_that_finds_nothing_more_keeps_the_gap),
+		TEST(replay_walks_script_frames_in_other_memory),
+		TEST(replay_shows_no_script_frame_that_is_not_at_its_place),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

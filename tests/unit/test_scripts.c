@@ -143,6 +143,77 @@ static void words_that_lie_stay_in_their_bounds(void **state)
 		      native[OBJECT_CALL], native[LOOP_B], native[MAIN]);
 }
 
+static void a_look_goes_by_the_place_that_samples_found_before_the_one_of_the_code(void **state)
+{
+	static struct fpl_script_rule rules[FPL_SCRIPT_RULES_MAX];
+	const struct script_options options = { .mode = SCRIPT_MIX };
+	struct script_facts facts = python;
+	struct fpl_script_rule *settled;
+	struct scripts *scripts;
+
+	(void)state;
+	facts.place_regs[56 / 8] = 3;
+	assert_int_equal(scripts_create(rules, &options, &scripts), 0);
+	assert_int_equal(scripts_rule(scripts, PYTHON, "python", &facts), 1);
+	assert_int_equal(scripts_rule(scripts, MODULE, "another", &python), 2);
+	settled = scripts_settled(scripts);
+	assert_int_equal(settled[1].object, PYTHON);
+	assert_int_equal(settled[1].settled, 3 + 1);
+	assert_int_equal(rules[1].settled, 0);
+	assert_int_equal(settled[2].object, 0); /* neither tells: it has no rule */
+	rules[1].settled = 6 + 1;
+	rules[2].settled = 12 + 1;
+	settled = scripts_settled(scripts);
+	assert_int_equal(settled[1].settled, 6 + 1);
+	assert_int_equal(settled[2].settled, 12 + 1);
+	scripts_forget(scripts, PYTHON);
+	assert_int_equal(scripts_settled(scripts)[1].object, 0);
+	scripts_destroy(scripts);
+}
+
+struct calls {
+	size_t nr;
+	uint64_t code;
+};
+
+static void note_call(void *ctx, uint32_t rule, uint64_t code, uint64_t place)
+{
+	struct calls *calls = ctx;
+
+	assert_int_equal(rule, 1);
+	assert_int_equal(place, 1);
+	calls->nr++;
+	calls->code = code;
+}
+
+static void code_is_asked_for_until_it_is_known(void **state)
+{
+	static struct fpl_script_code record = { .gen = 7, .code = 0x7000 };
+	const uint64_t cut[] = { HEAD(LEAF, 0xffff), 0x7300, 1, 0x7400 };
+	struct script_codes *codes;
+	struct calls calls = { 0 };
+
+	(void)state;
+	assert_int_equal(script_codes_create(1 << 20, false, &codes), 0);
+	scripts_each_new_code(codes, 7, words, ARRAY_SIZE(words), note_call, &calls);
+	assert_int_equal(calls.nr, 3);
+	script_codes_add(codes, &python, &record, sizeof(record));
+	record.code = 0x7200;
+	script_codes_add(codes, &python, &record, sizeof(record));
+	calls.nr = 0;
+	scripts_each_new_code(codes, 7, words, ARRAY_SIZE(words), note_call, &calls);
+	assert_int_equal(calls.nr, 1);
+	assert_int_equal(calls.code, 0x7100);
+	calls.nr = 0;
+	scripts_each_new_code(codes, 8, words, ARRAY_SIZE(words), note_call, &calls);
+	assert_int_equal(calls.nr, 3); /* another image */
+	calls.nr = 0;
+	scripts_each_new_code(codes, 7, cut, ARRAY_SIZE(cut), note_call, &calls);
+	assert_int_equal(calls.nr, 1);
+	assert_int_equal(calls.code, 0x7300);
+	script_codes_put(codes);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -151,6 +222,9 @@ int main(void)
 		cmocka_unit_test(all_native_frames_stay_where_they_are_asked_for),
 		cmocka_unit_test(records_belong_further_out_where_the_outermost_frame_has_none),
 		cmocka_unit_test(words_that_lie_stay_in_their_bounds),
+		cmocka_unit_test(
+			a_look_goes_by_the_place_that_samples_found_before_the_one_of_the_code),
+		cmocka_unit_test(code_is_asked_for_until_it_is_known),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
