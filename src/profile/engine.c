@@ -500,7 +500,7 @@ static void finish(struct engine *engine)
 static void await_answers(struct engine *engine, bool (*is_open)(const struct engine *engine),
 			  int timeout_ms, bool all)
 {
-	uint64_t until = clock_monotonic_ns() + (uint64_t)timeout_ms * NS_PER_MS;
+	uint64_t until = clock_monotonic_ns() + (unsigned)timeout_ms * NS_PER_MS;
 	struct pollfd wait[] = {
 		{ .fd = lookups_fd(engine->lookups), .events = POLLIN },
 		{ .fd = compiler_fd(engine->tables.compiler), .events = POLLIN },
