@@ -125,11 +125,11 @@ static bool may_read(struct replayer *replayer, uint64_t visit_ns, uint64_t owne
 
 /*
  * Walk @input with the script frames of its thread, which has slept since @record was made, from
- * its memory. Returns false where that is not so, or its owner's share of reads is used up: the
- * result is not to be used.
+ * its memory. Returns false where that is not so, where no interpreter is mapped, or its owner's
+ * share of reads is used up: the result is not to be used.
  */
-static bool walk_sleeper(struct replayer *replayer, const struct fpl_sample *record, uint64_t owner,
-			 struct replay_input *input)
+static bool walk_sleeper(struct replayer *replayer, const struct fpl_sample *record,
+			 const struct mapset *set, uint64_t owner, struct replay_input *input)
 {
 	struct sleeper sleeper = { .replayer = replayer,
 				   .input = input,
@@ -139,7 +139,8 @@ static bool walk_sleeper(struct replayer *replayer, const struct fpl_sample *rec
 	struct sleeper_memory *memory = &replayer->memory;
 	uint32_t arrivals = record_hole(record)->arrivals;
 
-	if (!arrivals || record->nr_user || !sleeper.intake->codes)
+	if (!arrivals || record->nr_user || !sleeper.intake->codes ||
+	    !has_interpreter(replayer, set))
 		return false;
 	if (!may_read(replayer, record->header.time_ns, owner))
 		return false;
@@ -196,8 +197,7 @@ static void walk(struct replayer *replayer, const struct snapshot *snapshot,
 	/* what the kernel side had no mapping for, in both walks */
 	if (set)
 		record_resolve(record, set);
-	replayer->has_memory =
-		has_interpreter(replayer, set) && walk_sleeper(replayer, record, owner, &input);
+	replayer->has_memory = walk_sleeper(replayer, record, set, owner, &input);
 	if (!replayer->has_memory)
 		replay_walk(&input, &replayer->result);
 }
