@@ -21,6 +21,8 @@
 
 #define FPL_METHOD_FRAME_MAX (1u << 17) /* words of a frame: 1 MiB */
 
+#define FPL_REGION_END_MAX (1ull << 47) /* the end of all memory of user space */
+
 enum fpl_region_kind {
 	FPL_REGION_NONE,
 	FPL_REGION_NMETHOD, /* a code heap of HotSpot */

@@ -4,10 +4,10 @@
 # Install what the tests need, build everything with warnings as errors, and run all tests, each once
 # (those of golden files twice): the parsers, the walker, the formats, the commands and the fuzz
 # corpora under AddressSanitizer and UBSan first, then everything else in the release build, the tests
-# on the running kernel included where there is root and BPF. What fails by chance is mended, or listed in tests/quarantine.txt with its cause;
-# until then a test that fails is run again. Ends with ctest's own closing lines; what was skipped,
-# the slowest tests, the duration of everything and each test that needed a second run are listed
-# before them.
+# on the running kernel included where there is root and BPF. What fails by chance is mended, or listed
+# in tests/quarantine.txt with its cause; until then a test that fails is run again. Ends with ctest's
+# own closing lines; what was skipped, the slowest tests, the duration of everything and each test that
+# needed a second run are listed before them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 jobs=$(nproc)

@@ -8,8 +8,6 @@
 #include "jit/entry.h"
 #include "jit/symbols.h"
 
-#define MEMORY_END (1ull << 47)
-
 /* Bytes of execute_ex() until it jumps to the first handler. */
 #define JUMP_BYTES 256u
 
@@ -68,7 +66,7 @@ static void add_piece(struct made_code *made, uint64_t start, uint64_t end,
 	*piece = (struct made_piece){
 		.start = start,
 		.end = end,
-		.region = { .kind = FPL_REGION_FRAME, .end = MEMORY_END, .rule = *rule },
+		.region = { .kind = FPL_REGION_FRAME, .end = FPL_REGION_END_MAX, .rule = *rule },
 	};
 }
 

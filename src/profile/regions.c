@@ -61,7 +61,7 @@ int regions_add(struct regions *regions, const struct fpl_region *region, uint64
 
 int regions_sljit(struct regions *regions, uint64_t *ret)
 {
-	const struct fpl_region all = { .kind = FPL_REGION_SLJIT, .end = REGIONS_MEMORY_END };
+	const struct fpl_region all = { .kind = FPL_REGION_SLJIT, .end = FPL_REGION_END_MAX };
 	int code = regions->sljit_ref ? 0 : regions_add(regions, &all, &regions->sljit_ref);
 
 	if (!code)

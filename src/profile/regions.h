@@ -13,9 +13,6 @@
 #include "base/err.h"
 #include "bpf/shared_region.h"
 
-/* The end of all memory of user space. */
-#define REGIONS_MEMORY_END (1ull << 47)
-
 struct regions {
 	struct fpl_region *entries;	    /* borrowed [FPL_REGIONS_MAX]: the map, mapped */
 	uint32_t nr_users[FPL_REGIONS_MAX]; /* of each that has an id */

@@ -37,7 +37,7 @@ static void place_script_region(const struct run_times *times, struct process *p
 				uint32_t rule)
 {
 	const struct fpl_region region = { .kind = FPL_REGION_SCRIPT,
-					   .end = REGIONS_MEMORY_END,
+					   .end = FPL_REGION_END_MAX,
 					   .script_rule = rule };
 	uint64_t ref;
 
@@ -47,7 +47,7 @@ static void place_script_region(const struct run_times *times, struct process *p
 		return;
 	}
 	process->regions[process->nr_regions++] =
-		(struct process_region){ .end = REGIONS_MEMORY_END, .ref = ref };
+		(struct process_region){ .end = FPL_REGION_END_MAX, .ref = ref };
 	process_place_regions(process);
 }
 
@@ -88,7 +88,7 @@ static void place_sljit_region(const struct run_times *times, struct process *pr
 	if (regions_sljit(times->regions, &ref))
 		return; /* said by those who want more than one */
 	process->regions[process->nr_regions++] =
-		(struct process_region){ .end = REGIONS_MEMORY_END, .ref = ref };
+		(struct process_region){ .end = FPL_REGION_END_MAX, .ref = ref };
 	process_place_regions(process);
 }
 
@@ -250,7 +250,7 @@ void run_time_take_made(const struct run_times *times, struct process *process,
 	/* all its memory with code was entered through the one trampoline, and more will be */
 	if (makers.has[CODE_MAKER_GUILE]) {
 		made.pieces[0].region.start = made.pieces[0].start = 0;
-		made.pieces[0].region.end = made.pieces[0].end = REGIONS_MEMORY_END;
+		made.pieces[0].region.end = made.pieces[0].end = FPL_REGION_END_MAX;
 	}
 	run_time_forget(times, process);
 	for (uint32_t i = 0; i < made.nr; i++) {
