@@ -152,7 +152,6 @@ static long script_slot(__u32 idx, void *arg)
 	struct script_ballot *ballot = arg;
 	struct fpl_script_rule *rule = ballot->rule;
 	struct fpl_walk *walk = ballot->walk;
-	__u64 frame;
 
 	/* the return address, and what most functions save */
 	idx += 8;
@@ -160,8 +159,7 @@ static long script_slot(__u32 idx, void *arg)
 		return 1;
 	if (env_read_stack(ballot->env, &walk->word, 8, ballot->cfa - 8ull * idx))
 		return 1;
-	frame = walk->word;
-	if (walk_is_user(frame) && script_is_frame(ballot->env, walk, rule, frame))
+	if (walk->word == walk->script_frame)
 		rule->slot_votes[idx]++;
 	if (rule->slot_votes[idx] > walk->script_most) {
 		walk->script_most = rule->slot_votes[idx];
@@ -171,15 +169,15 @@ static long script_slot(__u32 idx, void *arg)
 }
 
 /*
- * The words of the native frame vote, too: a variable whose address is taken stays in one, and
- * holds the frame where the register is borrowed. Returns 0.
+ * The words of the native frame that hold the frame that a register has vote, too: a variable whose
+ * address is taken stays in one, and holds the frame where the register is borrowed. Returns 0.
  */
 WALK_INLINE int script_slot_votes(struct env *env, struct fpl_walk *walk, __u64 idx)
 {
 	struct fpl_script_rule *rule = env_script_rule(env, (__u32)idx);
 	struct script_ballot ballot = { .walk = walk, .env = env, .rule = rule };
 
-	if (!rule || !rule->has_slots || rule->cfa_reg >= FPL_NR_REGS)
+	if (!rule || !rule->has_slots || rule->cfa_reg >= FPL_NR_REGS || !walk->script_frame)
 		return 0;
 	ballot.cfa = walk->reg[rule->cfa_reg & (FPL_NR_REGS - 1)] + (__u64)(__s64)rule->cfa_off;
 	walk->script_most = 0;

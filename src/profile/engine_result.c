@@ -131,12 +131,16 @@ static void weigh_heap(const struct engine_heap *shown, struct profile *profile)
 		profile->heap.sums.alloc_space += heap->alloc_space;
 		profile->heap.sums.inuse_objects += heap->inuse_objects;
 		profile->heap.sums.inuse_space += heap->inuse_space;
-		if (shown->shows_all)
+		if (shown->shows_all) {
 			stack->weight =
 				shown->shows_objects ? heap->alloc_objects : heap->alloc_space;
-		else
+			stack->squares = 0; /* the kernel side adds up objects in their place */
+		} else {
 			stack->weight =
 				shown->shows_objects ? heap->inuse_objects : heap->inuse_space;
+			stack->squares = shown->shows_objects ? heap->inuse_objects_squares
+							      : heap->inuse_space_squares;
+		}
 	}
 }
 

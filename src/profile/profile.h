@@ -63,6 +63,8 @@ struct profile_lock {
 /* Sums of allocations, as pprofs of heaps call them; all 0 of other sources. */
 struct profile_heap_sums {
 	uint64_t alloc_objects, alloc_space, inuse_objects, inuse_space;
+	/* sums of squares over the samples that were not freed, of what each stands for */
+	double inuse_objects_squares, inuse_space_squares;
 };
 
 /* One distinct (pid, its start time, comm, user stack, kernel stack, stop), and the labels

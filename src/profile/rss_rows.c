@@ -118,6 +118,7 @@ int rss_rows_add(const struct rss_rows *rows, const struct rss_book *book, struc
 
 	for (size_t i = 0; i < nr; i++) {
 		profile->stacks[i].weight = profile->stacks[i].heap.inuse_space;
+		profile->stacks[i].squares = profile->stacks[i].heap.inuse_space_squares;
 		profile->stacks[i].heap = (struct profile_heap_sums){ 0 };
 	}
 	if (array_reserve(&profile->stacks, sizeof(*profile->stacks), &room, nr + rows->list.nr))

@@ -24,6 +24,7 @@ struct entry {
 	uint64_t count, weight;
 	double squares;				     /* of weights, as far as they were told */
 	uint64_t objects, live_weight, live_objects; /* objects in 1 / FPL_OBJECT */
+	double live_squares, live_objects_squares;   /* of whole objects */
 	uint64_t first_ns;
 	uint64_t *frames; /* owned: user, then the rest */
 	uint32_t elided;
@@ -427,8 +428,13 @@ void stack_store_squares(struct stack_store *store, uint32_t id, double squares)
 
 void stack_store_live(struct stack_store *store, uint32_t stack, uint64_t weight, uint64_t objects)
 {
-	store->entries[stack].live_weight += weight;
-	store->entries[stack].live_objects += objects;
+	struct entry *entry = &store->entries[stack];
+	double whole = (double)objects / FPL_OBJECT;
+
+	entry->live_weight += weight;
+	entry->live_objects += objects;
+	entry->live_squares += (double)weight * (double)weight;
+	entry->live_objects_squares += whole * whole;
 }
 
 int stack_store_news(struct stack_store *store, uint32_t id, uint64_t count, struct stack_news *ret)
@@ -503,6 +509,8 @@ void stack_store_look(const struct stack_store *store, uint32_t stack, struct pr
 			.alloc_space = entry->weight,
 			.inuse_objects = rounded(entry->live_objects),
 			.inuse_space = entry->live_weight,
+			.inuse_objects_squares = entry->live_objects_squares,
+			.inuse_space_squares = entry->live_squares,
 		};
 	memcpy(ret->comm, entry->part.comm, FPL_COMM_SIZE);
 }

@@ -9,7 +9,7 @@ import sys
 
 import pprof_file
 from fpless_run import skip
-from heap_ledger import EACH, KINDS, HeapCase, ledger, sums
+from heap_ledger import EACH, KINDS, HeapCase, ledger, sums, symbols
 from return_probes import need_uprobes
 from root_case import fixture, main
 
@@ -41,6 +41,18 @@ void pool_give(void *);
 __attribute__((noinline)) void keeps(void) { void *p = pool_take(100); __asm__ volatile("" : : "r"(p) : "memory"); }
 __attribute__((noinline)) void gives(void) { pool_give(pool_take(30)); __asm__ volatile("" : : : "memory"); }
 int main(void) { for (int i = 0; i < 50; i++) { keeps(); gives(); } return 0; }
+"""
+# One stack allocates blocks of two sizes, and all but one of each are freed.
+UNLIKE = """
+#include <stdlib.h>
+__attribute__((noinline)) void *takes(size_t size) { void *p = malloc(size); __asm__ volatile("" : : "r"(p) : "memory"); return p; }
+int main(void)
+{
+	void *taken[20];
+	for (int i = 0; i < 20; i++) taken[i] = takes(i % 2 ? 1000 : 100000);
+	for (int i = 2; i < 20; i++) free(taken[i]);
+	return 0;
+}
 """
 
 
@@ -76,6 +88,17 @@ class Heap(HeapCase):
                 self.assertEqual({caller: shown[caller] for caller in wanted},
                                  {caller: wanted[caller][kind] for caller in wanted})
                 self.assertEqual(run.meta["weight_type"], kind)
+
+    def test_squares_are_those_of_what_is_live(self):
+        """diff computes the noise of a stack from them."""
+        program = self.compile("unlike", UNLIKE)
+        for options, squares in (((), 100000 ** 2 + 1000 ** 2), (("--objects",), None)):
+            with self.subTest(options):
+                run = self.heap(*options, "--", program)
+                stack, = (stack for stack in run.stacks if "takes" in symbols(stack))
+                self.assertEqual((stack["count"], stack["inuse_objects"], stack["inuse_space"]), (20, 2, 101000))
+                # 2 objects of 20 samples: more than if each sample stood for a tenth
+                self.assertAlmostEqual(stack["weight_squares"], squares or 2)
 
     def test_a_static_program(self):
         run = self.heap("--", STATIC, str(ROUNDS))
