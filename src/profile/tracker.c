@@ -237,7 +237,11 @@ static void take_file(struct tracker *tracker, struct lookup *lookup)
 		tracker->has_vdso = true;
 		tracker->vdso = object;
 	}
-	if (object && process && process->wanted)
+	if (!object || !process || !process->wanted)
+		return;
+	if (lookup->file.table && tracker->tables)
+		tables_want_made(tracker->tables, object, TAKE_PTR(lookup->file.table));
+	else
 		tracker_want(tracker, object->id);
 }
 

@@ -79,6 +79,15 @@ int client_facts(struct parse_client *client, const struct client_file *file, st
 				 err);
 }
 
+int client_facts_and_table(struct parse_client *client, const struct client_file *file,
+			   struct elf_file **ret, struct identity *ret_identity,
+			   struct debug_link *ret_link, struct table **ret_table,
+			   struct fpl_err *err)
+{
+	(void)ret_table;
+	return client_facts(client, file, ret, ret_identity, ret_link, err);
+}
+
 int client_names_digest(struct parse_client *client, const struct client_file *file,
 			uint8_t ret[IDENTITY_DIGEST_SIZE], struct fpl_err *err)
 {
