@@ -106,7 +106,7 @@ static struct object *find_object(struct tracker *tracker, const struct file_hin
 	if (vdso && tracker->has_vdso)
 		return tracker->vdso;
 	if (!vdso)
-		object = catalog_known(tracker->catalog, hint);
+		object = catalog_known(tracker->catalog, hint, tracker->drained_ns);
 	if (!object)
 		ask_file(tracker, hint, time_ns, ret);
 	return object;

@@ -54,6 +54,7 @@ struct tracker {
 	uint64_t nr_lives_lost; /* life records */
 	uint64_t nr_scans;
 	uint64_t flushed_ns; /* CLOCK_MONOTONIC: the last tracker_flush */
+	uint64_t drained_ns; /* CLOCK_MONOTONIC, set by the caller: records come that are older */
 };
 
 /* Processes may be adopted from here on. @catalog, @code_names: borrowed; @code_names NULL: no
