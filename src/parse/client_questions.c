@@ -43,6 +43,12 @@ static int assemble(const struct client_file *file, struct answer_facts *facts,
 	return code;
 }
 
+static struct client_debugging debugging_of(const struct parse_facts *facts)
+{
+	return (struct client_debugging){ .alt_link = facts->alt_link,
+					  .has_info = facts->has_debug_info };
+}
+
 int client_headers(struct parse_client *client, const struct client_file *file,
 		   struct elf_file **ret, struct identity *ret_identity,
 		   struct debug_link *ret_link, struct client_debugging *ret_debugging,
@@ -64,8 +70,7 @@ int client_headers(struct parse_client *client, const struct client_file *file,
 	if (ret_identity)
 		*ret_identity = facts.head.identity;
 	*ret_link = facts.head.link;
-	*ret_debugging = (struct client_debugging){ .alt_link = facts.head.alt_link,
-						    .has_info = facts.head.has_debug_info };
+	*ret_debugging = debugging_of(&facts.head);
 	return code;
 }
 
@@ -79,8 +84,8 @@ int client_facts(struct parse_client *client, const struct client_file *file, st
 
 int client_facts_and_table(struct parse_client *client, const struct client_file *file,
 			   struct elf_file **ret, struct identity *ret_identity,
-			   struct debug_link *ret_link, struct table **ret_table,
-			   struct fpl_err *err)
+			   struct debug_link *ret_link, struct client_debugging *ret_debugging,
+			   struct table **ret_table, struct fpl_err *err)
 {
 	struct answer_facts facts;
 	const struct question question = {
@@ -102,6 +107,7 @@ int client_facts_and_table(struct parse_client *client, const struct client_file
 	}
 	*ret_identity = facts.head.identity;
 	*ret_link = facts.head.link;
+	*ret_debugging = debugging_of(&facts.head);
 	return 0;
 }
 

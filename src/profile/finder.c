@@ -246,6 +246,7 @@ struct found {
 	struct trust trust;
 	uint64_t owner; /* whom the object is charged to */
 	struct debug_link link;
+	struct client_debugging debugging;
 	struct table *table; /* owned; NULL: it was not asked for, or did not come */
 };
 
@@ -284,6 +285,8 @@ static int add_object(struct finder *finder, struct found *found, const char *pa
 	object->trust = found->trust;
 	object->owner = found->owner;
 	object->link = found->link;
+	object->is_plain = !found->link.name[0] && !found->debugging.has_info &&
+			   !found->debugging.alt_link.build_id_size;
 	object->max_vaddr = max_vaddr_of(elf);
 	object->is_remote = opener_holds_place(elf->fd);
 	object->maker = code_maker_of(path);
@@ -414,10 +417,11 @@ static int read_file(struct finder *finder, int fd, const char *path, const stru
 	file.synth = finder->synth;
 	file.synth_later = true;
 	if (with_table && !client_facts_and_table(finder->client, &file, &ret->elf, &ret->identity,
-						  &ret->link, &ret->table, err))
+						  &ret->link, &ret->debugging, &ret->table, err))
 		return 0;
-	/* a file without a table, or whose table is the end of a worker, has names */
-	return client_facts(finder->client, &file, &ret->elf, &ret->identity, &ret->link, err);
+	/* the headers alone may be readable: then the file has names */
+	return client_headers(finder->client, &file, &ret->elf, &ret->identity, &ret->link,
+			      &ret->debugging, err);
 }
 
 /* May @owner have one more object, and its file read while others wait for it? */

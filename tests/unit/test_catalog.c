@@ -2,6 +2,7 @@
 /* The objects behind this process's own mappings, read by a real worker. */
 #include "cmocka_all.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 #include "base/io.h"
 #include "proc/proc_maps.h"
 #include "profile/catalog.h"
+#include "profile/object.h"
 #include "profile/share.h"
 #include "unwind/table.h"
 #include "tests/support/elf_builder.h"
@@ -184,6 +186,35 @@ static void say_build_id(struct file_hint *hint, const struct object *of)
 {
 	hint->build_id = of->elf->build_id;
 	hint->build_id_size = of->elf->build_id_size;
+}
+
+/* Does an object of the file say all that names need of its headers? */
+static bool is_plain(const struct world *world, const char *path)
+{
+	struct catalog *catalog;
+	struct file_hint hint = map_file(path);
+	struct object *object;
+	struct met_file file;
+	bool is;
+
+	assert_int_equal(catalog_create(16, world->parser, &catalog, NULL), 0);
+	object = catalog_object(catalog, &hint);
+	assert_non_null(object);
+	file = object_file(object);
+	is = file.plain.machine != EM_NONE;
+	assert_int_equal(file.plain.machine, is ? object->elf->machine : EM_NONE);
+	assert_int_equal(file.plain.build_id_size, is ? object->elf->build_id_size : 0);
+	assert_memory_equal(file.plain.build_id, object->elf->build_id, file.plain.build_id_size);
+	catalog_destroy(catalog);
+	munmap((void *)(uintptr_t)hint.start, 4096);
+	return is;
+}
+
+static void files_without_debugging_information_are_met_with_their_headers(void **state)
+{
+	assert_true(is_plain(*state, FIXTURES "/chain"));
+	assert_false(is_plain(*state, FIXTURES "/chain_split")); /* it names a debug file */
+	assert_false(is_plain(*state, FIXTURES "/inlined_gcc5"));
 }
 
 /* Does the table of a copy of the fixture come with its object? @is_new: it was copied since tables
@@ -621,6 +652,9 @@ int main(void)
 			drop_world),
 		cmocka_unit_test_setup_teardown(the_table_of_a_small_new_file_comes_with_it,
 						make_world, drop_world),
+		cmocka_unit_test_setup_teardown(
+			files_without_debugging_information_are_met_with_their_headers, make_world,
+			drop_world),
 		cmocka_unit_test_setup_teardown(a_file_met_before_is_found_without_its_process,
 						make_world, drop_world),
 		cmocka_unit_test_setup_teardown(path_alone_does_not_identify_untrusted_files,

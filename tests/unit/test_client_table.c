@@ -49,12 +49,13 @@ static void a_table_comes_with_the_facts(void **state)
 	struct elf_file *elf, *alone;
 	struct identity identity, own;
 	struct debug_link link;
+	struct client_debugging debugging;
 	struct table *table, *asked;
 
 	describe(fd, &file);
-	assert_int_equal(
-		client_facts_and_table(office->client, &file, &elf, &identity, &link, &table, NULL),
-		0);
+	assert_int_equal(client_facts_and_table(office->client, &file, &elf, &identity, &link,
+						&debugging, &table, NULL),
+			 0);
 	assert_int_equal(client_facts(office->client, &file, &alone, &own, &link, NULL), 0);
 	assert_int_equal(client_table(office->client, &file, &asked, NULL), 0);
 	assert_memory_equal(&identity, &own, sizeof(own));
@@ -79,12 +80,13 @@ static void no_table_comes_with_the_facts_of_a_stripped_file(void **state)
 	struct elf_file *elf;
 	struct identity identity;
 	struct debug_link link;
+	struct client_debugging debugging;
 	struct table *table;
 
 	describe(fd, &file);
 	for (int i = 0; i < 2; i++) { /* nothing is left of the first answer */
 		assert_int_equal(client_facts_and_table(office->client, &file, &elf, &identity,
-							&link, &table, NULL),
+							&link, &debugging, &table, NULL),
 				 0);
 		assert_true(link.is_stripped);
 		assert_null(table);
@@ -101,14 +103,15 @@ static void an_error_of_either_is_one_of_the_question(void **state)
 	struct elf_file *elf;
 	struct identity identity;
 	struct debug_link link;
+	struct client_debugging debugging;
 	struct table *table;
 	struct fpl_err err = { 0 };
 
 	assert_int_equal(write(fd, text, sizeof(text)), sizeof(text));
 	describe(fd, &file);
-	assert_int_equal(
-		client_facts_and_table(office->client, &file, &elf, &identity, &link, &table, &err),
-		-ENOEXEC);
+	assert_int_equal(client_facts_and_table(office->client, &file, &elf, &identity, &link,
+						&debugging, &table, &err),
+			 -ENOEXEC);
 	assert_string_equal(err.msg, "/bin/file: no ELF file");
 	assert_null(table);
 	assert_int_equal(parser_nr_deaths(office->parser), 0);
