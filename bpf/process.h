@@ -92,20 +92,15 @@ static __always_inline int is_active_target(__u32 tgid, __u64 start_ns)
 	return target && (target->flags & FPL_TARGET_ACTIVE);
 }
 
-static __always_inline void life_send(__u32 type, __u32 tgid, __u32 parent, __u64 gen,
-				      __u64 start_ns)
+/* Sends @life, whose header has its type. */
+static __always_inline void life_send(struct fpl_life *life)
 {
-	struct fpl_life life = {
-		.header = { .type = type, .size = sizeof(life), .time_ns = bpf_ktime_get_ns() },
-		.gen = gen,
-		.start_ns = start_ns,
-		.tgid = tgid,
-		.parent = parent,
-	};
 	struct fpl_counters *count;
 	__u32 zero = 0;
 
-	if (!bpf_ringbuf_output(&ring, &life, sizeof(life), BPF_RB_FORCE_WAKEUP))
+	life->header.size = sizeof(*life);
+	life->header.time_ns = bpf_ktime_get_ns();
+	if (!bpf_ringbuf_output(&ring, life, sizeof(*life), BPF_RB_FORCE_WAKEUP))
 		return;
 	count = bpf_map_lookup_elem(&counters, &zero);
 	if (count)
@@ -131,6 +126,9 @@ int on_exec(void *ctx)
 		.mm = mm_of(task),
 		.start_ns = start_ns,
 	};
+	struct fpl_life life = { .header.type = FPL_RECORD_EXEC,
+				 .start_ns = start_ns,
+				 .tgid = tgid };
 
 	if (!tgid || (!(config.flags & FPL_CONFIG_ALL) && !target))
 		return 0;
@@ -139,7 +137,12 @@ int on_exec(void *ctx)
 	if (bpf_map_update_elem(&procs, &tgid, &proc, BPF_ANY))
 		note_full(FPL_FULL_PROCS);
 	bpf_map_delete_elem(&mapsets, &tgid);
-	life_send(FPL_RECORD_EXEC, tgid, 0, proc.gen, start_ns);
+	life.gen = proc.gen;
+	/* whose image it is, so that no one has to read that in /proc */
+	life.euid = BPF_CORE_READ(task, cred, euid.val);
+	if (bpf_core_field_exists(task->cgroups))
+		life.cgroup = bpf_get_current_cgroup_id();
+	life_send(&life);
 	return 0;
 }
 
@@ -157,6 +160,10 @@ int BPF_PROG(on_fork, struct task_struct *untyped_parent, struct task_struct *ch
 		.start_ns = BPF_CORE_READ(child, start_boottime),
 		.mm = mm_of(child),
 	};
+	struct fpl_life life = { .header.type = FPL_RECORD_FORK,
+				 .start_ns = proc.start_ns,
+				 .tgid = tgid,
+				 .parent = parent_tgid };
 
 	if (parent->tgid == BPF_CORE_READ(child, tgid) || !tgid)
 		return 0; /* a thread, or none of ours */
@@ -181,7 +188,8 @@ int BPF_PROG(on_fork, struct task_struct *untyped_parent, struct task_struct *ch
 	}
 	if (bpf_map_update_elem(&procs, &tgid, &proc, BPF_ANY))
 		note_full(FPL_FULL_PROCS);
-	life_send(FPL_RECORD_FORK, tgid, parent_tgid, proc.gen, proc.start_ns);
+	life.gen = proc.gen;
+	life_send(&life);
 	return 0;
 }
 
@@ -192,7 +200,9 @@ int on_exit(void *ctx)
 	__u32 tgid = tgid_of(task);
 	__u64 start_ns = start_of(task);
 	struct fpl_proc *proc;
-	__u64 gen = 0;
+	struct fpl_life life = { .header.type = FPL_RECORD_EXIT,
+				 .start_ns = start_ns,
+				 .tgid = tgid };
 
 	if (!tgid)
 		return 0;
@@ -202,10 +212,10 @@ int on_exit(void *ctx)
 		return 0;
 	proc = bpf_map_lookup_elem(&procs, &tgid);
 	if (proc)
-		gen = proc->gen;
+		life.gen = proc->gen;
 	bpf_map_delete_elem(&procs, &tgid);
 	bpf_map_delete_elem(&mapsets, &tgid);
-	life_send(FPL_RECORD_EXIT, tgid, 0, gen, start_ns);
+	life_send(&life);
 	return 0;
 }
 

@@ -510,6 +510,9 @@ struct fpl_life {
 	__u64 start_ns;
 	__u32 tgid;
 	__u32 parent; /* tgid of the parent (fork) */
+	__u64 cgroup; /* id in the v2 hierarchy (exec); 0: unknown */
+	__u32 euid;   /* effective user, as the first user namespace has it (exec) */
+	__u32 _pad;
 };
 
 /* Read-only data of the program, set by the loader between open and load. */

@@ -66,6 +66,22 @@ static struct parse_client *client_of(struct asker *asker, const struct trust *t
 	return best->client;
 }
 
+/* Reads the headers of the file, unless it was met with all that names need of them. */
+static int read_headers(struct parse_client *client, const struct client_file *file,
+			const struct met_file *met, struct elf_file **ret, struct debug_link *link,
+			struct client_debugging *debugging, struct fpl_err *err)
+{
+	const struct elf_facts facts = { .machine = met->plain.machine,
+					 .build_id = met->plain.build_id,
+					 .build_id_size = met->plain.build_id_size };
+
+	if (!met->plain.machine)
+		return client_headers(client, file, ret, NULL, link, debugging, err);
+	*link = (struct debug_link){ .crc = 0 };
+	*debugging = (struct client_debugging){ .has_info = false };
+	return elf_file_assemble(-1, file->size, file->path, &facts, ret, err);
+}
+
 /*
  * Describes the file, unless that was done for the question before. @wants_search: what is met in
  * the search of its debug file is to be noted, before anything of it is read.
@@ -88,7 +104,7 @@ static int describe(struct asker *asker, const char *path, const struct met_file
 
 	struct parse_client *client = client_of(asker, &file->trust);
 
-	code = client_headers(client, file, &elf, NULL, &link, &described->debugging, err);
+	code = read_headers(client, file, met, &elf, &link, &described->debugging, err);
 	if (code)
 		return code;
 	if (wants_search)

@@ -376,8 +376,9 @@ bool trust_is_same_owner(const struct trust *trust, const struct trust *beside)
 
 int met_file_read(int fd, struct met_file *ret)
 {
-	int code = file_stamp_read(fd, &ret->stamp);
+	int code;
 
-	ret->fd = fd;
+	*ret = (struct met_file){ .fd = fd };
+	code = file_stamp_read(fd, &ret->stamp);
 	return code ? code : trust_read(fd, &ret->trust);
 }

@@ -86,14 +86,23 @@ struct trust trust_of(const struct stat *stat);
 /* Fill *ret from file_stat() of @fd. Errors: those of statx(2). */
 FPL_MUST_CHECK int trust_read(int fd, struct trust *ret);
 
+/* The headers of a file without debugging information that names no debug file, as far as names
+ * need them. */
+struct plain_headers {
+	uint16_t machine;	/* EM_*; 0: it is no such file, or its headers were not read */
+	uint16_t build_id_size; /* 0: none */
+	uint8_t build_id[ELF_FILE_BUILD_ID_MAX];
+};
+
 /* An open file, and what was said of it when it was met. */
 struct met_file {
 	int fd; /* who owns it is said where it is kept */
 	struct file_stamp stamp;
 	struct trust trust;
+	struct plain_headers plain;
 };
 
-/* Meet the file open at @fd. Errors: those of fstat(2). */
+/* Meet the file open at @fd, whose headers are not read. Errors: those of fstat(2). */
 FPL_MUST_CHECK int met_file_read(int fd, struct met_file *ret);
 
 /* Did the owner of a file of @trust write one of @beside, too, on the same device? */

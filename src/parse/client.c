@@ -436,13 +436,29 @@ static int read_code(struct answer_reader *reader, const struct question *questi
 	return answer_code(reader, table, question->code_result, err);
 }
 
+static int read_facts(struct answer_reader *reader, const struct question *question,
+		      struct fpl_err *err)
+{
+	struct answer_facts *facts = question->ret;
+	int code = answer_facts(reader, facts, err);
+
+	if (code || !question->table || facts->head.link.is_stripped)
+		return code;
+	code = answer_head(reader, PARSE_TABLE, err);
+	if (!code)
+		code = answer_table(reader, question->table, err);
+	if (code)
+		free(TAKE_PTR(facts->segments));
+	return code;
+}
+
 /* Reads the answer behind its head. */
 static int read_rest(struct answer_reader *reader, const struct question *question,
 		     struct fpl_err *err)
 {
 	switch (question->op) {
 	case PARSE_FACTS:
-		return answer_facts(reader, question->ret, err);
+		return read_facts(reader, question, err);
 	case PARSE_TABLE:
 		return answer_table(reader, question->ret, err);
 	case PARSE_NAMES:

@@ -99,6 +99,18 @@ FPL_MUST_CHECK int client_headers(struct parse_client *client, const struct clie
 				  struct debug_link *ret_link,
 				  struct client_debugging *ret_debugging, struct fpl_err *err);
 
+/*
+ * client_headers() and client_table() in one question, for a small file: at most 2 s of CPU for
+ * both. *ret_table: NULL where the file is stripped, since its debug file may be needed. An error
+ * of either is one of the question.
+ */
+FPL_MUST_CHECK int client_facts_and_table(struct parse_client *client,
+					  const struct client_file *file, struct elf_file **ret,
+					  struct identity *ret_identity,
+					  struct debug_link *ret_link,
+					  struct client_debugging *ret_debugging,
+					  struct table **ret_table, struct fpl_err *err);
+
 /* identity_read_names(). At most 2 s of CPU. */
 FPL_MUST_CHECK int client_names_digest(struct parse_client *client, const struct client_file *file,
 				       uint8_t ret[IDENTITY_DIGEST_SIZE], struct fpl_err *err);

@@ -14,6 +14,41 @@
 #include "obj/file_stat.h"
 #include "parse/client_state.h"
 
+/* The flags of a question for the table of @file. */
+static uint32_t table_flags(const struct client_file *file)
+{
+	return (file->synth ? PARSE_SYNTH : 0) | (file->synth_later ? PARSE_SYNTH_LATER : 0);
+}
+
+/* Makes a file of @facts, whose segments it frees. */
+static int assemble(const struct client_file *file, struct answer_facts *facts,
+		    struct elf_file **ret, struct fpl_err *err)
+{
+	const struct elf_facts elf_facts = {
+		.type = facts->head.type,
+		.machine = facts->head.machine,
+		.entry = facts->head.entry,
+		.segments = facts->segments,
+		.nr_segments = facts->head.nr_segments,
+		.build_id = facts->head.identity.build_id,
+		.build_id_size = facts->head.identity.build_id_size,
+	};
+	int fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0), code;
+
+	if (fd < 0)
+		code = fpl_fail(err, -errno, "%s: %s", file->path, strerror(errno));
+	else
+		code = elf_file_assemble(fd, file->size, file->path, &elf_facts, ret, err);
+	free(facts->segments);
+	return code;
+}
+
+static struct client_debugging debugging_of(const struct parse_facts *facts)
+{
+	return (struct client_debugging){ .alt_link = facts->alt_link,
+					  .has_info = facts->has_debug_info };
+}
+
 int client_headers(struct parse_client *client, const struct client_file *file,
 		   struct elf_file **ret, struct identity *ret_identity,
 		   struct debug_link *ret_link, struct client_debugging *ret_debugging,
@@ -28,30 +63,14 @@ int client_headers(struct parse_client *client, const struct client_file *file,
 	};
 	int code = client_ask(client, &question, err);
 
+	if (!code)
+		code = assemble(file, &facts, ret, err);
 	if (code)
 		return code;
-
-	const struct elf_facts elf_facts = {
-		.type = facts.head.type,
-		.machine = facts.head.machine,
-		.entry = facts.head.entry,
-		.segments = facts.segments,
-		.nr_segments = facts.head.nr_segments,
-		.build_id = facts.head.identity.build_id,
-		.build_id_size = facts.head.identity.build_id_size,
-	};
-	int fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
-
-	if (fd < 0)
-		code = fpl_fail(err, -errno, "%s: %s", file->path, strerror(errno));
-	else
-		code = elf_file_assemble(fd, file->size, file->path, &elf_facts, ret, err);
-	free(facts.segments);
 	if (ret_identity)
 		*ret_identity = facts.head.identity;
 	*ret_link = facts.head.link;
-	*ret_debugging = (struct client_debugging){ .alt_link = facts.head.alt_link,
-						    .has_info = facts.head.has_debug_info };
+	*ret_debugging = debugging_of(&facts.head);
 	return code;
 }
 
@@ -61,6 +80,35 @@ int client_facts(struct parse_client *client, const struct client_file *file, st
 	struct client_debugging debugging;
 
 	return client_headers(client, file, ret, ret_identity, ret_link, &debugging, err);
+}
+
+int client_facts_and_table(struct parse_client *client, const struct client_file *file,
+			   struct elf_file **ret, struct identity *ret_identity,
+			   struct debug_link *ret_link, struct client_debugging *ret_debugging,
+			   struct table **ret_table, struct fpl_err *err)
+{
+	struct answer_facts facts;
+	const struct question question = {
+		.file = file,
+		.op = PARSE_FACTS,
+		.flags = PARSE_WITH_TABLE | table_flags(file),
+		.ret = &facts,
+		.table = ret_table,
+	};
+	int code;
+
+	*ret_table = NULL;
+	code = client_ask(client, &question, err);
+	if (!code)
+		code = assemble(file, &facts, ret, err);
+	if (code) {
+		table_destroy(TAKE_PTR(*ret_table));
+		return code;
+	}
+	*ret_identity = facts.head.identity;
+	*ret_link = facts.head.link;
+	*ret_debugging = debugging_of(&facts.head);
+	return 0;
 }
 
 int client_names_digest(struct parse_client *client, const struct client_file *file,
@@ -77,8 +125,7 @@ int client_table(struct parse_client *client, const struct client_file *file, st
 	const struct question question = {
 		.file = file,
 		.op = PARSE_TABLE,
-		.flags = (file->synth ? PARSE_SYNTH : 0) |
-			 (file->synth_later ? PARSE_SYNTH_LATER : 0),
+		.flags = table_flags(file),
 		.vaddrs = file->near,
 		.nr_vaddrs = file->nr_near,
 		.ret = ret,

@@ -52,6 +52,7 @@ struct question {
 	uint32_t own_pid;
 	void *ret;			      /* filled by the answer; its type depends on op */
 	struct code_file_result *code_result; /* PERF_MAP, JITDUMP */
+	struct table **table;		      /* FACTS, with PARSE_WITH_TABLE */
 };
 
 /* Have @question answered. @err may be NULL. Errors: those of parse/client.h. */

@@ -10,7 +10,8 @@
  *
  * An answer is struct parse_answer; the text of the error; where code is 0 what was asked for:
  *
- * - FACTS: struct parse_facts, its segments
+ * - FACTS: struct parse_facts, its segments; with PARSE_WITH_TABLE, if the file is not stripped:
+ * the answer to TABLE, from its struct parse_answer on
  * - MATCH: nothing, code says it
  * - TABLE: struct parse_table, the bytes of the image
  * - NAMES: struct parse_names, a struct parse_place per address, the text
@@ -95,6 +96,7 @@ enum parse_op {
 #define PARSE_INTEL	   2048u /* LISTING: instructions in the syntax of Intel */
 #define PARSE_DATA	   4096u /* NAMES: of variables; same: is it in the object's memory? */
 #define PARSE_NO_DIGEST	   4u	 /* FACTS: the digest of the identity is not needed, it is 0 */
+#define PARSE_WITH_TABLE   8192u /* FACTS: and the table, as the flags of TABLE have it */
 
 #define PARSE_KEPT_FILES 48u /* by a worker, of those with PARSE_KEEP */
 

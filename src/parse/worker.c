@@ -55,35 +55,6 @@ int job_answer(const struct job *job, int code, const struct fpl_err *err)
 	return rc ? rc : job_send(job, err->msg, head.text_size);
 }
 
-static int do_facts(struct job *job)
-{
-	const struct elf_file *elf = job->elf;
-	struct parse_facts facts = {
-		.entry = elf->entry,
-		.nr_segments = (uint32_t)elf->nr_segments,
-		.type = elf->type,
-		.machine = elf->machine,
-		.has_debug_info = debug_index_has_info(elf),
-	};
-	struct fpl_err err = { 0 };
-	int code = 0, rc;
-
-	if (job->request.flags & PARSE_NO_DIGEST) {
-		facts.identity.build_id_size = elf->build_id_size;
-		memcpy(facts.identity.build_id, elf->build_id, elf->build_id_size);
-	} else {
-		code = identity_read(elf, &facts.identity, &err);
-	}
-
-	debug_link_read(elf, &facts.link);
-	debug_alt_link_read(elf, &facts.alt_link);
-	rc = job_answer(job, code, &err);
-	if (rc || code)
-		return rc;
-	rc = job_send(job, &facts, sizeof(facts));
-	return rc ? rc : job_send(job, elf->segments, elf->nr_segments * sizeof(*elf->segments));
-}
-
 static int do_names_digest(struct job *job)
 {
 	uint8_t digest[IDENTITY_DIGEST_SIZE];
@@ -178,6 +149,40 @@ static int do_table(struct job *job)
 		rc = send_table(job, table);
 	table_destroy(table);
 	return rc;
+}
+
+static int do_facts(struct job *job)
+{
+	const struct elf_file *elf = job->elf;
+	struct parse_facts facts = {
+		.entry = elf->entry,
+		.nr_segments = (uint32_t)elf->nr_segments,
+		.type = elf->type,
+		.machine = elf->machine,
+		.has_debug_info = debug_index_has_info(elf),
+	};
+	struct fpl_err err = { 0 };
+	int code = 0, rc;
+
+	if (job->request.flags & PARSE_NO_DIGEST) {
+		facts.identity.build_id_size = elf->build_id_size;
+		memcpy(facts.identity.build_id, elf->build_id, elf->build_id_size);
+	} else {
+		code = identity_read(elf, &facts.identity, &err);
+	}
+
+	debug_link_read(elf, &facts.link);
+	debug_alt_link_read(elf, &facts.alt_link);
+	rc = job_answer(job, code, &err);
+	if (rc || code)
+		return rc;
+	rc = job_send(job, &facts, sizeof(facts));
+	if (!rc)
+		rc = job_send(job, elf->segments, elf->nr_segments * sizeof(*elf->segments));
+	if (rc || !(job->request.flags & PARSE_WITH_TABLE) || facts.link.is_stripped)
+		return rc;
+	job->request.op = PARSE_TABLE;
+	return do_table(job);
 }
 
 static int open_elf_files(struct job *job, int fds[WIRE_FDS_MAX], struct reading *reading,

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,8 +16,10 @@
 #include "base/id_table.h"
 #include "base/text.h"
 #include "base/vector.h"
+#include "proc/cgroup.h"
 
 #define CGROUP_BIT (1ull << 32)
+#define NR_IDS	   256u /* of cgroups remembered; a power of two */
 /* /proc/PID/cgroup has a line for each hierarchy, that of version 2 last. */
 #define TEXT_SIZE 16384u
 #define SLOW_NS	  NS_PER_MS
@@ -32,6 +35,13 @@ static struct {
 	VECTOR(char *) paths;	   /* each owned */
 	struct id_table ids;
 	uint64_t next_ns; /* CLOCK_MONOTONIC: no process is asked before */
+	/* Owners by the ids of cgroups, which are never given twice. */
+	struct {
+		uint64_t id;	/* 0: none */
+		uint64_t owner; /* OWNER_UNKNOWN: the user */
+	} by_id[NR_IDS];
+	bool has_mount;
+	struct cgroup_mount mount; /* path "": version 2 is not mounted */
 } known = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static bool begins_with(const char *text, const char *with)
@@ -49,14 +59,22 @@ static size_t bytes_up(const char *path)
 	return size;
 }
 
+/* Finds the path of the cgroup of version 2 in @text, of /proc/PID/cgroup. It ends with its line.
+ * NULL: the text has no such path. */
+static const char *path_in(const char *text)
+{
+	const char *line = begins_with(text, "0::/") ? text : strstr(text, "\n0::/");
+
+	return line ? strchr(line, '/') : NULL;
+}
+
 bool owner_parse_cgroup(const char *text, char ret[OWNER_PATH_SIZE])
 {
-	const char *path = begins_with(text, "0::/") ? text : strstr(text, "\n0::/");
+	const char *path = path_in(text);
 	size_t size, nr_parts = 0, nr_max = 2;
 
 	if (!path)
 		return false;
-	path = strchr(path, '/');
 	size = bytes_up(path);
 	if (begins_with(path + size, "/kubepods.slice/") || begins_with(path + size, "/kubepods/"))
 		nr_max = 3;
@@ -97,18 +115,18 @@ static ssize_t read_text(int fd, char ret[TEXT_SIZE], uint64_t *ret_ns)
 	return size;
 }
 
-/* Reads the cgroup of the process whose folder in /proc has the name @name. @ret_ns: as that of
+/* Reads the cgroups of the process whose folder in /proc has the name @name. @ret_ns: as that of
  * read_text(). */
-static bool read_cgroup(const char *name, char ret[OWNER_PATH_SIZE], uint64_t *ret_ns)
+static bool read_cgroups(const char *name, char ret[TEXT_SIZE], uint64_t *ret_ns)
 {
-	char path[64], text[TEXT_SIZE];
+	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%s/cgroup", name);
 
 	AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
 
 	*ret_ns = 0;
-	return fd >= 0 && read_text(fd, text, ret_ns) >= 0 && owner_parse_cgroup(text, ret);
+	return fd >= 0 && read_text(fd, ret, ret_ns) >= 0;
 }
 
 /* The number of the cgroup @path; OWNER_CGROUPS_MAX: that of all for which there is no room. Under
@@ -136,9 +154,11 @@ static uint64_t number_of(const char *path)
 /* The cgroup of this process; "": there is no version 2. Under the lock. */
 static const char *own_cgroup(void)
 {
+	char text[TEXT_SIZE];
 	uint64_t waited_ns;
 
-	if (!known.has_own && !read_cgroup("self", known.own, &waited_ns))
+	if (!known.has_own &&
+	    !(read_cgroups("self", text, &waited_ns) && owner_parse_cgroup(text, known.own)))
 		known.own[0] = '\0';
 	known.has_own = true;
 	return known.own;
@@ -174,22 +194,62 @@ static void note_wait(uint64_t waited_ns)
 	pthread_mutex_unlock(&known.lock);
 }
 
-/* The cgroup of process @pid; @uid if that is no owner. */
-static uint64_t cgroup_or_user(pid_t pid, uint64_t uid)
+/* Is @id that of the cgroup of version 2 in @text? Its process may have entered another meanwhile.
+ * The inode number of a cgroup is its id. */
+static bool is_id_of(const char *text, uint64_t id)
 {
-	char name[16], path[OWNER_PATH_SIZE];
-	uint64_t waited_ns;
+	const char *path = path_in(text);
+	char full[2 * PATH_MAX];
+	struct stat st;
+
+	pthread_mutex_lock(&known.lock);
+	if (!known.has_mount && cgroup_mount_find(&known.mount, NULL))
+		known.mount.path[0] = '\0';
+	known.has_mount = true;
+	pthread_mutex_unlock(&known.lock);
+	if (!path || !known.mount.path[0])
+		return false;
+	snprintf(full, sizeof(full), "%s%.*s", known.mount.path, (int)strcspn(path, "\n"), path);
+	return stat(full, &st) == 0 && st.st_ino == id;
+}
+
+static size_t place_of(uint64_t id)
+{
+	return id_table_hash(0, &id, sizeof(id)) % NR_IDS;
+}
+
+static void remember(uint64_t id, uint64_t owner)
+{
+	size_t at = place_of(id);
+
+	pthread_mutex_lock(&known.lock);
+	known.by_id[at].id = id;
+	known.by_id[at].owner = owner;
+	pthread_mutex_unlock(&known.lock);
+}
+
+/* The cgroup of process @pid; @uid if that is no owner. @id: of the cgroup, as the kernel has said;
+ * 0: it has not. */
+static uint64_t cgroup_or_user(pid_t pid, uint64_t uid, uint64_t id)
+{
+	char name[16], text[TEXT_SIZE], path[OWNER_PATH_SIZE];
+	uint64_t waited_ns, owner = uid;
 	bool has_path;
 
 	if (!may_ask(clock_monotonic_ns()))
 		return uid;
 	snprintf(name, sizeof(name), "%d", (int)pid);
-	has_path = read_cgroup(name, path, &waited_ns);
+	has_path = read_cgroups(name, text, &waited_ns) && owner_parse_cgroup(text, path);
 	note_wait(waited_ns);
-	return has_path ? owner_of_cgroup(path, uid) : uid;
+	if (has_path)
+		owner = owner_of_cgroup(path, uid);
+	if (has_path && id && is_id_of(text, id))
+		remember(id, owner_is_cgroup(owner) ? owner : OWNER_UNKNOWN);
+	return owner;
 }
 
-uint64_t owner_of_process(pid_t pid)
+/* owner_of_process(); @id: as that of cgroup_or_user(). */
+static uint64_t ask_process(pid_t pid, uint64_t id)
 {
 	char path[32];
 	struct stat st;
@@ -198,7 +258,28 @@ uint64_t owner_of_process(pid_t pid)
 	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
 	if (stat(path, &st) < 0)
 		return OWNER_UNKNOWN;
-	return owner_is_limited(st.st_uid) ? st.st_uid : cgroup_or_user(pid, st.st_uid);
+	return owner_is_limited(st.st_uid) ? st.st_uid : cgroup_or_user(pid, st.st_uid, id);
+}
+
+uint64_t owner_of_process(pid_t pid)
+{
+	return ask_process(pid, 0);
+}
+
+uint64_t owner_of_exec(pid_t pid, uint32_t euid, uint64_t cgroup)
+{
+	size_t at = place_of(cgroup);
+	uint64_t owner = euid;
+	bool is_known;
+
+	if (owner_is_limited(euid))
+		return euid;
+	pthread_mutex_lock(&known.lock);
+	is_known = cgroup && known.by_id[at].id == cgroup;
+	if (is_known && known.by_id[at].owner != OWNER_UNKNOWN)
+		owner = known.by_id[at].owner;
+	pthread_mutex_unlock(&known.lock);
+	return is_known ? owner : ask_process(pid, cgroup);
 }
 
 uint64_t owner_of_file(uid_t uid, pid_t pid, uint64_t owner)

@@ -59,6 +59,13 @@ uint64_t owner_of_cgroup(const char *path, uint64_t uid);
 uint64_t owner_of_process(pid_t pid);
 
 /*
+ * The owner of process @pid, which the kernel has just said is of effective user @euid and in the
+ * cgroup with id @cgroup (0: not known). Any thread may ask. Cost: nothing, except for a cgroup
+ * that was not met of late: owner_of_process() and one stat(2) more.
+ */
+uint64_t owner_of_exec(pid_t pid, uint32_t euid, uint64_t cgroup);
+
+/*
  * Whom a file of user @uid is charged to, which process @pid has mapped: the user or, where there
  * is no limit to that one, the cgroup of the process. @owner: of the process, if it is known, else
  * OWNER_UNKNOWN.

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "base/vector.h"
@@ -146,9 +145,8 @@ struct object *catalog_object(struct catalog *catalog, const struct file_hint *h
 	return catalog_admit(catalog, finder_object(catalog->finder, hint));
 }
 
-struct object *catalog_known(struct catalog *catalog, const struct file_hint *hint)
+struct object *catalog_known(struct catalog *catalog, const struct file_hint *hint, uint64_t now_ns)
 {
-	uint64_t now_ns = clock_monotonic_ns();
 	struct object *object = recent_paths_find(&catalog->recent, hint, now_ns);
 
 	if (object)

@@ -37,9 +37,11 @@ struct object *catalog_admit(struct catalog *catalog, struct object *object);
 struct object *catalog_object(struct catalog *catalog, const struct file_hint *hint);
 /*
  * The object of a mapping if that can be told at once: finder_known(), or what it told of the same
- * path and build-id a moment ago (recent_paths.h). NULL in any other case.
+ * path and build-id a moment before @now_ns (recent_paths.h; CLOCK_MONOTONIC). NULL in any other
+ * case.
  */
-struct object *catalog_known(struct catalog *catalog, const struct file_hint *hint);
+struct object *catalog_known(struct catalog *catalog, const struct file_hint *hint,
+			     uint64_t now_ns);
 struct object *catalog_vdso(struct catalog *catalog);
 
 /* The object with this id, or NULL. */

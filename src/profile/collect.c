@@ -248,6 +248,7 @@ static void take_life(struct collect *collect, const struct fpl_life *life)
 	struct event *event = push(collect, EVENT_LIFE, life->header.time_ns);
 
 	tell(collect, life->tgid);
+	tracker_told(collect->tracker, life);
 	if (collect->heap_live)
 		heap_live_note(collect->heap_live, life);
 	if (collect->rss_book && life->header.type == FPL_RECORD_EXIT)

@@ -336,6 +336,24 @@ int compiler_submit(struct compiler *compiler, const struct object *object, enum
 	return 0;
 }
 
+int compiler_submit_made(struct compiler *compiler, const struct object *object,
+			 struct table *table)
+{
+	struct job *job = calloc(1, sizeof(*job));
+
+	if (!job)
+		return -ENOMEM;
+	job->result.object = object->id;
+	job->result.part = COMPILER_CFI;
+	job->result.table = table;
+	compiler->nr_open++;
+	pthread_mutex_lock(&compiler->lock);
+	turn_queue_push(&compiler->done, &job->turn);
+	eventfd_write(compiler->event_fd, 1);
+	pthread_mutex_unlock(&compiler->lock);
+	return 0;
+}
+
 void compiler_hasten(struct compiler *compiler, const struct object *object)
 {
 	struct turn_queue *queue = &compiler->todo[LANE_FIRST];

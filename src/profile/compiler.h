@@ -56,6 +56,11 @@ bool compiler_is_slow(const struct object *object);
 FPL_MUST_CHECK int compiler_submit(struct compiler *compiler, const struct object *object,
 				   enum compiler_part part, uint64_t vaddr);
 
+/* Have @table, which is there already, come as the COMPILER_CFI of @object. It is taken over,
+ * unless there is an error. Errors: -ENOMEM. */
+FPL_MUST_CHECK int compiler_submit_made(struct compiler *compiler, const struct object *object,
+					struct table *table);
+
 /* A sample waits for the COMPILER_CFI of @object: it comes before those for which none does. Cost:
  * linear in what is queued. */
 void compiler_hasten(struct compiler *compiler, const struct object *object);

@@ -181,13 +181,13 @@ static void trim(struct engine *engine, uint64_t now)
 	engine->next_trim_ns = now + CHECK_PERIOD_NS;
 }
 
-bool engine_drain(struct engine *engine, bool all)
+/* engine_drain() at @now. */
+static bool drain(struct engine *engine, bool all, uint64_t now)
 {
-	uint64_t now = clock_monotonic_ns();
-
 	/* the ring first: its life records say whose side-band records matter */
-	bool drained = kernel_side_drain(&engine->kernel);
+	bool drained = kernel_side_drain(&engine->kernel, now);
 
+	engine->tracker.drained_ns = now;
 	if (lookups_nr_open(engine->lookups) < LOOKUPS_MAX)
 		engine->collect.nr_malformed +=
 			sideband_drain(engine->sideband, take_sideband_record, engine);
@@ -206,6 +206,11 @@ bool engine_drain(struct engine *engine, bool all)
 	if (now >= engine->next_check_ns)
 		check(engine, now);
 	return drained;
+}
+
+bool engine_drain(struct engine *engine, bool all)
+{
+	return drain(engine, all, clock_monotonic_ns());
 }
 
 static int enable(struct engine *engine, struct fpl_err *err)
@@ -341,31 +346,38 @@ static void await(struct engine *engine, const struct next_drain *next, uint64_t
 	if (!next->is_busy)
 		epoll_wait(engine->epoll_fd, &event, 1, next->time_ns ? idle_ms(engine, until) : 0);
 	sleep_until(engine, pause_until);
-	kernel_side_woken(&engine->kernel);
 }
 
-/* When a round of the loop began, by the clock and by what this thread had of a CPU. */
+/* The CPU time of this thread is read this often: reading it costs more than other clocks do. */
+#define CPU_TIME_PERIOD_NS (50 * NS_PER_MS)
+
+/* When a round of the loop began, and what this thread had of a CPU a moment before. */
 struct round {
-	uint64_t time_ns, cpu_ns;
+	uint64_t time_ns;
+	uint64_t read_ns, cpu_ns; /* when it was read, and the answer */
 };
 
-static struct round round_begin(void)
+static void round_begin(struct round *round, uint64_t now)
 {
-	return (struct round){ clock_monotonic_ns(), clock_ns(CLOCK_THREAD_CPUTIME_ID) };
+	round->time_ns = now;
+	if (now < round->read_ns + CPU_TIME_PERIOD_NS)
+		return;
+	round->read_ns = now;
+	round->cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 /*
- * Was the round longer than the longest wait, without running on a CPU? Then the ring was not read
- * meanwhile.
+ * Was the round, which ends @now, longer than the longest wait, without running on a CPU? Then the
+ * ring was not read meanwhile.
  */
-static void round_end(struct engine *engine, const struct round *begin)
+static void round_end(struct engine *engine, const struct round *round, uint64_t now)
 {
-	uint64_t took_ns = clock_monotonic_ns() - begin->time_ns, worked_ns;
+	uint64_t took_ns = now - round->time_ns, worked_ns;
 
 	if (took_ns < AWAY_MIN_MS * NS_PER_MS)
 		return;
-	worked_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin->cpu_ns;
-	if (took_ns - worked_ns >= AWAY_MIN_MS * NS_PER_MS)
+	worked_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - round->cpu_ns;
+	if (took_ns >= worked_ns + AWAY_MIN_MS * NS_PER_MS)
 		engine->away_ns += took_ns - worked_ns;
 }
 
@@ -385,13 +397,14 @@ static int loop(struct engine *engine, struct fpl_err *err)
 	const struct engine_options *o = engine->options;
 	uint64_t enable_at = clock_monotonic_ns() + o->delay_ms * NS_PER_MS;
 	struct next_drain next = { 0 };
+	struct round round = { 0 };
 
-	while (!engine->stop) {
-		const struct round round = round_begin();
-		uint64_t now = round.time_ns, end = UINT64_MAX;
+	for (uint64_t now = clock_monotonic_ns(); !engine->stop;) {
+		uint64_t end = UINT64_MAX;
 		uint32_t seq = engine->collect.seq;
 		bool was_paused = engine->is_paused;
 
+		round_begin(&round, now);
 		if (!engine->enabled_ns && now >= enable_at) {
 			int code = enable(engine, err);
 
@@ -413,17 +426,20 @@ static int loop(struct engine *engine, struct fpl_err *err)
 		if (was_paused && !engine->is_paused)
 			next = (struct next_drain){ 0 };
 		await(engine, &next, engine->enabled_ns ? end : enable_at);
+		now = clock_monotonic_ns();
+		kernel_side_woken(&engine->kernel, now);
 
-		bool drained = engine_drain(engine, false);
+		bool drained = drain(engine, false, now);
 		uint32_t nr_records = engine->collect.seq - seq;
 
+		now = clock_monotonic_ns();
 		next = (struct next_drain){ 0 };
 		if (drained)
 			next = (struct next_drain){
-				clock_monotonic_ns() + drain_pause_ns(engine, nr_records),
+				now + drain_pause_ns(engine, nr_records),
 				nr_records > 0,
 			};
-		round_end(engine, &round);
+		round_end(engine, &round, now);
 	}
 	return 0;
 }

@@ -170,6 +170,12 @@ static int make_jvm_codes(struct engine *engine)
 	return code;
 }
 
+/* Are rows made from code, too? */
+static bool has_synth(const struct engine_options *o)
+{
+	return o->synth && o->unwind != ENGINE_UNWIND_CFI;
+}
+
 /* Open what the reading of processes needs, and what is on its own: nothing here needs the maps of
  * the kernel side. */
 static int open_parts(struct engine *engine, struct fpl_err *err)
@@ -179,6 +185,8 @@ static int open_parts(struct engine *engine, struct fpl_err *err)
 
 	if (code)
 		return code;
+	if (o->unwind != ENGINE_UNWIND_FP)
+		finder_make_tables(catalog_finder(engine->catalog), has_synth(o));
 	/* who names them keeps one */
 	if (o->listener && o->listener->object)
 		finder_expect_copies(catalog_finder(engine->catalog), 1);
@@ -253,7 +261,7 @@ static int make_tables(struct engine *engine, struct fpl_err *err)
 				   .parser = o->parser,
 				   .cache = o->cache,
 				   .writer = engine->writer,
-				   .synth = o->synth && o->unwind != ENGINE_UNWIND_CFI,
+				   .synth = has_synth(o),
 				   .catalog = engine->catalog,
 				   .slots = engine->kernel.objects,
 				   .scripts = engine->scripts,

@@ -93,7 +93,7 @@ static void take_sleepers(void *ctx)
 {
 	struct engine *engine = ctx;
 
-	if (!kernel_side_drain(&engine->kernel))
+	if (!kernel_side_drain(&engine->kernel, clock_monotonic_ns()))
 		engine_drain(engine, true);
 }
 

@@ -23,14 +23,17 @@
 #include "profile/known_files.h"
 #include "profile/object.h"
 #include "profile/share.h"
+#include "profile/strangers.h"
 #include "profile/turns.h"
+#include "unwind/table.h"
 
 #define REFUSALS_MAX  1024u /* paths remembered as refused, so that each is said once */
-#define STRANGERS_MAX 64u   /* files remembered that are not mapped; the latest */
 #define REFUSALS_SAID 32u   /* lines at warning level; the rest at debug */
 
 /* A local file of this size is read in the time that the place of what is mapped takes. */
 #define SOON_READ_BYTES (1 << 20)
+/* The table of a new file of this size is made in less time than another question for it takes. */
+#define TABLE_TOO_BYTES (64 << 10)
 
 /*
  * Descriptors that objects leave to the rest: maps, programs and links of BPF, sockets of workers,
@@ -50,13 +53,6 @@ struct listed {
 	uint64_t hash;	       /* of its identity and its trust: few objects have to be looked at */
 };
 
-/* A file that stands at the path of a mapping, was read for it, and is not the mapped one. */
-struct stranger {
-	struct file_stamp stamp;
-	uint8_t build_id[ELF_FILE_BUILD_ID_MAX];
-	size_t build_id_size; /* 0: there is no such file */
-};
-
 struct finder {
 	struct listed *objects; /* owned [nr] */
 	size_t nr, room;
@@ -64,8 +60,7 @@ struct finder {
 	struct turns reading;	  /* whose files were waited for, by CPU time */
 	pthread_mutex_t lock;	  /* files: the owner writes, anybody reads */
 	struct known_files files;
-	struct stranger strangers[STRANGERS_MAX];
-	size_t nr_strangers;
+	struct strangers strangers;
 	char **refusals; /* owned [nr_refusals]: paths */
 	size_t nr_refusals, nr_refused, nr_without_fd, nr_beyond, nr_beyond_share, nr_beyond_time;
 	struct share_book beyond_files, beyond_time, beyond_slots; /* mappings, by owner */
@@ -75,6 +70,8 @@ struct finder {
 	struct opener *opener;	     /* borrowed */
 	struct object *vdso;	     /* borrowed */
 	bool vdso_tried;
+	bool makes_tables, synth;
+	uint64_t tables_ns; /* CLOCK_REALTIME, since when it does */
 };
 
 /* @nr_each: descriptors that each has. */
@@ -127,6 +124,13 @@ void finder_destroy(struct finder *finder)
 void finder_expect_copies(struct finder *finder, unsigned int nr)
 {
 	finder->max_open = max_open_objects(1 + nr);
+}
+
+void finder_make_tables(struct finder *finder, bool synth)
+{
+	finder->makes_tables = true;
+	finder->synth = synth;
+	finder->tables_ns = clock_ns(CLOCK_REALTIME);
 }
 
 size_t finder_nr_max(const struct finder *finder)
@@ -242,6 +246,8 @@ struct found {
 	struct trust trust;
 	uint64_t owner; /* whom the object is charged to */
 	struct debug_link link;
+	struct client_debugging debugging;
+	struct table *table; /* owned; NULL: it was not asked for, or did not come */
 };
 
 static uint64_t hash_of(const struct identity *identity, const struct trust *trust)
@@ -279,6 +285,8 @@ static int add_object(struct finder *finder, struct found *found, const char *pa
 	object->trust = found->trust;
 	object->owner = found->owner;
 	object->link = found->link;
+	object->is_plain = !found->link.name[0] && !found->debugging.has_info &&
+			   !found->debugging.alt_link.build_id_size;
 	object->max_vaddr = max_vaddr_of(elf);
 	object->is_remote = opener_holds_place(elf->fd);
 	object->maker = code_maker_of(path);
@@ -394,9 +402,9 @@ static struct object *find_by_build_id(const struct finder *finder, const struct
 }
 
 /* Has a worker read the headers and the CFI of the file open at @fd. @met: as it was found, while
- * it had a name; NULL: as it is. */
+ * it had a name; NULL: as it is. @with_table: the table is wanted, too. */
 static int read_file(struct finder *finder, int fd, const char *path, const struct stat *met,
-		     struct found *ret, struct fpl_err *err)
+		     bool with_table, struct found *ret, struct fpl_err *err)
 {
 	struct client_file file;
 	int code = client_file_init(&file, fd, path);
@@ -406,7 +414,14 @@ static int read_file(struct finder *finder, int fd, const char *path, const stru
 	if (met)
 		file.trust = trust_of(met);
 	ret->trust = file.trust;
-	return client_facts(finder->client, &file, &ret->elf, &ret->identity, &ret->link, err);
+	file.synth = finder->synth;
+	file.synth_later = true;
+	if (with_table && !client_facts_and_table(finder->client, &file, &ret->elf, &ret->identity,
+						  &ret->link, &ret->debugging, &ret->table, err))
+		return 0;
+	/* the headers alone may be readable: then the file has names */
+	return client_headers(finder->client, &file, &ret->elf, &ret->identity, &ret->link,
+			      &ret->debugging, err);
 }
 
 /* May @owner have one more object, and its file read while others wait for it? */
@@ -435,13 +450,13 @@ static void remember(struct finder *finder, const struct file_stamp *stamp, stru
 	pthread_mutex_unlock(&finder->lock);
 }
 
-static void note_stranger(struct finder *finder, const struct file_stamp *stamp,
-			  const struct elf_file *elf)
+static bool is_small_and_new(const struct finder *finder, const struct mapped_file *file)
 {
-	struct stranger *stranger = &finder->strangers[finder->nr_strangers++ % STRANGERS_MAX];
+	const struct timespec *changed = &file->stat.st_ctim;
 
-	*stranger = (struct stranger){ .stamp = *stamp, .build_id_size = elf->build_id_size };
-	memcpy(stranger->build_id, elf->build_id, elf->build_id_size);
+	return (uint64_t)changed->tv_sec * NS_PER_S + (uint64_t)changed->tv_nsec >=
+		       finder->tables_ns &&
+	       file->stat.st_size <= TABLE_TOO_BYTES && !opener_holds_place(file->fd);
 }
 
 /* Reads the file that has just been opened, unless it was met before. */
@@ -452,10 +467,12 @@ static int identify(struct finder *finder, const struct file_hint *hint,
 	struct found found = {
 		.owner = owner_of_file(file->stat.st_uid, hint->pid, hint->owner),
 	};
+	bool with_table = hint->table && finder->makes_tables && is_small_and_new(finder, file);
 	int code = check_share(finder, hint, found.owner, err);
 
 	if (!code) {
-		code = read_file(finder, file->fd, hint->path, &file->stat, &found, err);
+		code = read_file(finder, file->fd, hint->path, &file->stat, with_table, &found,
+				 err);
 		/* no worker has read it, or its file system is silent: that has its own bound */
 		if (code != -EAGAIN && code != -ETIMEDOUT)
 			turns_note(&finder->reading, found.owner, client_spent_ns(finder->client),
@@ -464,8 +481,9 @@ static int identify(struct finder *finder, const struct file_hint *hint,
 	if (code)
 		return code;
 	if (!is_mapped_one(file, found.elf, hint)) {
-		note_stranger(finder, stamp, found.elf);
+		strangers_note(&finder->strangers, stamp, found.elf);
 		elf_file_close(found.elf);
+		table_destroy(found.table);
 		return fpl_fail(err, -ESTALE,
 				"pid %d: %s: is gone or was replaced, and the file there now "
 				"cannot be told to be the same",
@@ -476,8 +494,11 @@ static int identify(struct finder *finder, const struct file_hint *hint,
 		code = add_object(finder, &found, hint->path, ret, err);
 		if (!code)
 			(*ret)->stamp = *stamp;
+		if (!code && found.table && file_stamp_holds(stamp, file->fd))
+			*hint->table = TAKE_PTR(found.table);
 	}
 	elf_file_close(found.elf);
+	table_destroy(found.table);
 	if (!code)
 		remember(finder, stamp, *ret);
 	return code;
@@ -579,14 +600,7 @@ static bool is_other_here(const struct finder *finder, const struct file_hint *h
 
 	if (known && known->object)
 		return !file_hint_has_build_id(hint, known->object->elf);
-	for (size_t i = 0; i < STRANGERS_MAX; i++) {
-		const struct stranger *stranger = &finder->strangers[i];
-
-		if (stranger->build_id_size && memcmp(&stranger->stamp, &stamp, sizeof(stamp)) == 0)
-			return stranger->build_id_size < hint->build_id_size ||
-			       memcmp(stranger->build_id, hint->build_id, hint->build_id_size) != 0;
-	}
-	return false;
+	return strangers_have(&finder->strangers, &stamp, hint->build_id, hint->build_id_size);
 }
 
 /* Holds the place of what is mapped: the process may end before it is asked for. */
@@ -768,7 +782,7 @@ struct object *finder_vdso(struct finder *finder)
 	if (code == -ENOENT)
 		return NULL;
 	if (!code)
-		code = read_file(finder, fd, "[vdso]", NULL, &found, &err);
+		code = read_file(finder, fd, "[vdso]", NULL, false, &found, &err);
 	if (!code)
 		code = add_object(finder, &found, "[vdso]", &finder->vdso, &err);
 	if (!code)

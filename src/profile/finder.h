@@ -24,6 +24,7 @@
 struct object;
 struct parse_client;
 struct share_book;
+struct table;
 
 /* Facts known of a mapping's file before it is opened. */
 struct file_hint {
@@ -36,6 +37,9 @@ struct file_hint {
 	uint64_t inode;	  /* 0: not known, and neither is the device */
 	uint64_t owner;	  /* of the process (proc/owner.h); OWNER_UNKNOWN: it may be asked */
 	const int *place; /* what mapped_file_place() has said, borrowed; NULL: it may be asked */
+	/* Receives the table of a new object if it was made with the headers: the caller's to
+	 * destroy. NULL: it is not wanted. */
+	struct table **table;
 };
 
 /* The most places that hints hold at once. */
@@ -59,6 +63,13 @@ void finder_destroy(struct finder *finder);
 /* Expect @nr more open descriptors of each object than its own. If few may be open, there are
  * fewer objects, so that everything else has descriptors, too. */
 void finder_expect_copies(struct finder *finder, unsigned int nr);
+
+/*
+ * Make the table of a small file together with its headers, in one question, if the file was
+ * changed after this call and the hint wants the table. No cache has the table of such a file.
+ * @synth: of struct client_file.
+ */
+void finder_make_tables(struct finder *finder, bool synth);
 
 /*
  * The object behind a mapping, made if this is its first sighting: without numbers then. NULL: no

@@ -603,10 +603,8 @@ bool kernel_side_is_target(void *ctx, uint32_t pid)
 	return !bpf_map_lookup_elem(bpf_map__fd(kernel->skel->maps.targets), &pid, &target);
 }
 
-bool kernel_side_drain(struct kernel_side *kernel)
+bool kernel_side_drain(struct kernel_side *kernel, uint64_t now)
 {
-	uint64_t now = clock_monotonic_ns();
-
 	if (kernel->awake_ns && now - kernel->awake_ns > kernel->gap_max_ns)
 		kernel->gap_max_ns = now - kernel->awake_ns;
 	kernel->ring_bytes = 0;
@@ -615,13 +613,13 @@ bool kernel_side_drain(struct kernel_side *kernel)
 
 	if (kernel->ring_bytes > kernel->ring_peak_bytes)
 		kernel->ring_peak_bytes = kernel->ring_bytes;
-	kernel_side_woken(kernel);
+	kernel_side_woken(kernel, clock_monotonic_ns());
 	return drained;
 }
 
-void kernel_side_woken(struct kernel_side *kernel)
+void kernel_side_woken(struct kernel_side *kernel, uint64_t now)
 {
-	kernel->awake_ns = clock_monotonic_ns();
+	kernel->awake_ns = now;
 }
 
 int kernel_side_make_chunk(void *ctx, uint32_t number, void **ret, struct fpl_err *err)

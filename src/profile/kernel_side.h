@@ -132,10 +132,12 @@ bool kernel_side_is_target(void *kernel, uint32_t pid);
 
 /* Readable when the ring wants to be drained. */
 int kernel_side_ring_fd(const struct kernel_side *kernel);
-/* Hand on the records there are. False: the taker refused more of them for now. */
-bool kernel_side_drain(struct kernel_side *kernel);
-/* This thread has slept because there was nothing to hand on: that is no gap between two drains. */
-void kernel_side_woken(struct kernel_side *kernel);
+/* Hand on the records there are, at @now (CLOCK_MONOTONIC). False: the taker refused more of them
+ * for now. */
+bool kernel_side_drain(struct kernel_side *kernel, uint64_t now);
+/* This thread has slept until @now because there was nothing to hand on: that is no gap between two
+ * drains. */
+void kernel_side_woken(struct kernel_side *kernel, uint64_t now);
 
 /* Look how many entries the hash maps have. Cost: reads them whole. */
 void kernel_side_count(struct kernel_side *kernel);

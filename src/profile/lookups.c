@@ -13,6 +13,7 @@
 #include "proc/mapped_file.h"
 #include "profile/jvm.h"
 #include "profile/share.h"
+#include "unwind/table.h"
 
 /* A thread and what waits for it. */
 struct stage {
@@ -32,11 +33,17 @@ struct lookups {
 	struct turn_queue done;
 	struct share_book places_of; /* nr_places by owner */
 	size_t nr_places;	     /* held */
+	size_t nr_tables;	     /* in answers that were not taken */
 	bool stop;
 	int event_fd;
 	/* of the asking thread alone: all that were asked, and what makes code in a process */
 	size_t nr_open, nr_makers;
 };
+
+static bool has_table(const struct lookup *lookup)
+{
+	return lookup->kind == LOOKUP_FILE && lookup->file.table;
+}
 
 static bool is_of_maker(const struct lookup *lookup)
 {
@@ -64,6 +71,7 @@ void lookup_free(struct lookup *lookup)
 	case LOOKUP_FILE:
 		close_place(lookup);
 		free(lookup->file.path);
+		table_destroy(lookup->file.table);
 		break;
 	case LOOKUP_PROCESS:
 		sighting_fini(&lookup->process.sighting);
@@ -169,6 +177,8 @@ static void do_all(struct lookups *lookups, struct lookup *lookup)
 {
 	bool has_place = lookup->kind == LOOKUP_FILE && lookup->file.hint.place;
 
+	if (lookup->kind == LOOKUP_FILE && lookups->nr_tables < LOOKUPS_TABLES_MAX)
+		lookup->file.hint.table = &lookup->file.table;
 	pthread_mutex_unlock(&lookups->lock);
 	look_up(lookups, lookup);
 	if (has_place)
@@ -178,6 +188,7 @@ static void do_all(struct lookups *lookups, struct lookup *lookup)
 		share_give_back(&lookups->places_of, lookup->turn.owner, 1);
 		lookups->nr_places--;
 	}
+	lookups->nr_tables += has_table(lookup);
 	finish(lookups, lookup);
 }
 
@@ -343,6 +354,7 @@ int lookups_file(struct lookups *lookups, const struct file_hint *hint, bool vds
 	lookup->file.hint = *hint;
 	lookup->file.hint.path = lookup->file.path;
 	lookup->file.hint.place = NULL;
+	lookup->file.hint.table = NULL;
 	lookup->file.hint.owner = owner;
 	lookup->file.vdso = vdso;
 	if (hint->build_id && size <= sizeof(lookup->file.build_id)) {
@@ -357,6 +369,7 @@ int lookups_file(struct lookups *lookups, const struct file_hint *hint, bool vds
 void lookups_again(struct lookups *lookups, struct lookup *lookup)
 {
 	lookup->file.object = NULL;
+	table_destroy(TAKE_PTR(lookup->file.table));
 	ask(lookups, lookup, lookup->turn.owner);
 }
 
@@ -462,6 +475,7 @@ struct lookup *lookups_take(struct lookups *lookups)
 		return NULL;
 	pthread_mutex_lock(&lookups->lock);
 	lookup = lookup_of(turn_queue_pop(&lookups->done));
+	lookups->nr_tables -= lookup && has_table(lookup);
 	if (!lookups->done.first)
 		eventfd_read(lookups->event_fd, &drained);
 	pthread_mutex_unlock(&lookups->lock);

@@ -27,6 +27,9 @@
 #include "profile/scan.h"
 #include "profile/turns.h"
 
+/* Answers with a table that are not taken. Beyond it files are looked up without theirs. */
+#define LOOKUPS_TABLES_MAX 16u
+
 /* Lookups that are asked and not taken. Beyond it the side-band is left where it is. */
 #define LOOKUPS_MAX 4096u
 
@@ -52,6 +55,7 @@ struct lookup {
 			bool vdso;
 			int place;	       /* hint.place, if that is not NULL: owned */
 			struct object *object; /* answer: borrowed; NULL: none */
+			struct table *table;   /* answer: owned; NULL: it was not made */
 		} file;
 		struct {
 			uint32_t pid, tid;

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "bpf/shared.h"
 #include "obj/debug_file.h"
@@ -30,6 +31,7 @@ struct object {
 	struct trust trust;	 /* objects are one only where this is equal too */
 	uint64_t owner;		 /* whom it is charged to (proc/owner.h): of who met it first */
 	struct debug_link link;	 /* where its debug file may be */
+	bool is_plain;		 /* struct plain_headers says all that names need of it */
 	uint64_t max_vaddr;	 /* end of the last PT_LOAD */
 	/* identity_read_names() of the file, asked for when another file has its identity */
 	uint8_t names_digest[IDENTITY_DIGEST_SIZE];
@@ -53,7 +55,15 @@ struct object {
 /* Its file as it was met: the descriptor stays the object's. */
 static inline struct met_file object_file(const struct object *object)
 {
-	return (struct met_file){ object->elf->fd, object->stamp, object->trust };
+	const struct elf_file *elf = object->elf;
+	struct met_file file = { .fd = elf->fd, .stamp = object->stamp, .trust = object->trust };
+
+	if (object->is_plain) {
+		file.plain.machine = elf->machine;
+		file.plain.build_id_size = (uint16_t)elf->build_id_size;
+		memcpy(file.plain.build_id, elf->build_id, elf->build_id_size);
+	}
+	return file;
 }
 
 /* Close its file and free it; NULL is allowed. */

@@ -17,10 +17,13 @@
  */
 #define RECENT_PATHS_NS 1000000000ull
 
-/* Places: paths that fall on one place displace each other. */
-#define RECENT_PATHS 512u
+/* Places, so many in a set: of the paths that fall on one set, the oldest are displaced. With one
+ * place in a set, two libraries that a linker maps took each other's, and each was walked to. */
+#define RECENT_PATHS	 512u
+#define RECENT_PATHS_SET 4u
 
 struct recent_path {
+	uint64_t hash;
 	char *path;	       /* owned; NULL: empty */
 	struct object *object; /* borrowed */
 	uint64_t time_ns;      /* CLOCK_MONOTONIC: of the walk */

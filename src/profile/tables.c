@@ -85,6 +85,15 @@ void tables_want(struct tables *tables, struct object *object)
 	ask(tables, object, may_fit_now(tables, object) ? TABLE_RETRIED : TABLE_WANTED);
 }
 
+void tables_want_made(struct tables *tables, struct object *object, struct table *table)
+{
+	if (!table_state_may(&object->table, TABLE_WANTED) ||
+	    compiler_submit_made(tables->compiler, object, table))
+		table_destroy(table);
+	else
+		table_state_move(&object->table, TABLE_WANTED);
+}
+
 static struct fpl_image image_of(const struct table *table, uint32_t base, uint32_t state)
 {
 	return (struct fpl_image){ .state = state,

@@ -73,6 +73,9 @@ void tables_fini(struct tables *tables);
 /* Have the table of @object compiled unless that was asked before. */
 void tables_want(struct tables *tables, struct object *object);
 
+/* The same of a new object whose table was made with its headers: @table is taken over. */
+void tables_want_made(struct tables *tables, struct object *object, struct table *table);
+
 /* A sample needs the table of @object at @vaddr: as tables_want, also where it was evicted; rows
  * that were left for later are made. */
 void tables_need(struct tables *tables, struct object *object, uint64_t vaddr);

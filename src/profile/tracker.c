@@ -53,21 +53,39 @@ static char *unmarked(const char *path)
 	return strndup(path, length - mark_length);
 }
 
-/* Whose turn it takes to look at a file of process @pid. The process is asked anew: what is kept
- * may be the owner of the image before, since the exec may still wait for an answer. */
-static uint64_t owner_of(const struct tracker *tracker, uint32_t pid)
+void tracker_told(struct tracker *tracker, const struct fpl_life *life)
 {
-	uint64_t owner = owner_of_process((pid_t)pid);
+	if (life->header.type == FPL_RECORD_EXEC)
+		tracker->execs[life->tgid % TRACKER_EXECS] =
+			(struct told_exec){ .time_ns = life->header.time_ns,
+					    .cgroup = life->cgroup,
+					    .pid = life->tgid,
+					    .euid = life->euid };
+}
+
+/*
+ * Whose turn it takes to look at a file that process @pid mapped at @time_ns. What the exec itself
+ * has mapped is its image's, whose owner the kernel side told with it. Later the process may have
+ * another, so it is asked anew: what is kept may be the owner of the image before, since the exec
+ * may still wait for an answer.
+ */
+static uint64_t owner_of(const struct tracker *tracker, uint32_t pid, uint64_t time_ns)
+{
+	const struct told_exec *exec = &tracker->execs[pid % TRACKER_EXECS];
+	uint64_t owner = exec->pid == pid && exec->time_ns >= time_ns
+				 ? owner_of_exec((pid_t)pid, exec->euid, exec->cgroup)
+				 : owner_of_process((pid_t)pid);
 	struct process *process =
 		owner == OWNER_UNKNOWN ? processes_find(&tracker->processes, pid) : NULL;
 
 	return process ? process_owner(process) : owner;
 }
 
-/* Begins to look up the file behind @ret. */
-static void ask_file(struct tracker *tracker, const struct file_hint *hint, struct tracked_map *ret)
+/* Begins to look up the file behind @ret, which was mapped at @time_ns. */
+static void ask_file(struct tracker *tracker, const struct file_hint *hint, uint64_t time_ns,
+		     struct tracked_map *ret)
 {
-	uint64_t owner = owner_of(tracker, (uint32_t)hint->pid);
+	uint64_t owner = owner_of(tracker, (uint32_t)hint->pid, time_ns);
 
 	if (lookups_file(tracker->lookups, hint, ret->vdso, owner, &ret->lookup))
 		fpl_log(FPL_LOG_WARN, "%s: out of memory: its frames stay addresses", hint->path);
@@ -77,7 +95,7 @@ static void ask_file(struct tracker *tracker, const struct file_hint *hint, stru
 
 /* The object behind a new mapping; NULL, and ret->lookup: it is being looked up. */
 static struct object *find_object(struct tracker *tracker, const struct file_hint *hint,
-				  struct tracked_map *ret)
+				  uint64_t time_ns, struct tracked_map *ret)
 {
 	struct object *object = NULL;
 	bool vdso = ret->vdso;
@@ -88,9 +106,9 @@ static struct object *find_object(struct tracker *tracker, const struct file_hin
 	if (vdso && tracker->has_vdso)
 		return tracker->vdso;
 	if (!vdso)
-		object = catalog_known(tracker->catalog, hint);
+		object = catalog_known(tracker->catalog, hint, tracker->drained_ns);
 	if (!object)
-		ask_file(tracker, hint, ret);
+		ask_file(tracker, hint, time_ns, ret);
 	return object;
 }
 
@@ -115,7 +133,7 @@ void tracker_resolve(struct tracker *tracker, const struct sideband_record *reco
 
 	*ret = (struct tracked_map){ .vdso = vdso, .file_off = vdso ? 0 : record->file_off };
 	if (vdso || (scan_is_file(record->path) && !code_place_is_dump(record->path)))
-		object = find_object(tracker, &hint, ret);
+		object = find_object(tracker, &hint, record->time_ns, ret);
 	scan_describe(object, hint.start, hint.end, ret->file_off, &ret->mapping);
 	if (scan_is_shared(record->path))
 		ret->mapping.flags |= FPL_MAPPING_SHARED;
@@ -237,7 +255,11 @@ static void take_file(struct tracker *tracker, struct lookup *lookup)
 		tracker->has_vdso = true;
 		tracker->vdso = object;
 	}
-	if (object && process && process->wanted)
+	if (!object || !process || !process->wanted)
+		return;
+	if (lookup->file.table && tracker->tables)
+		tables_want_made(tracker->tables, object, TAKE_PTR(lookup->file.table));
+	else
 		tracker_want(tracker, object->id);
 }
 

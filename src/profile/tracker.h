@@ -23,8 +23,17 @@ struct code_orders;
 struct lookup;
 struct lookups;
 
+/* The exec of a process that the kernel side told of late. */
+struct told_exec {
+	uint64_t time_ns, cgroup;
+	uint32_t pid, euid; /* pid 0: none */
+};
+
+#define TRACKER_EXECS 64u /* that are kept, by pid modulo that */
+
 struct tracker {
 	struct processes processes;
+	struct told_exec execs[TRACKER_EXECS];
 	struct catalog *catalog;       /* borrowed */
 	struct code_names *code_names; /* borrowed; NULL: no names are wanted */
 	/* struct tracker_links; zeroed before tracker_begin(). */
@@ -45,6 +54,7 @@ struct tracker {
 	uint64_t nr_lives_lost; /* life records */
 	uint64_t nr_scans;
 	uint64_t flushed_ns; /* CLOCK_MONOTONIC: the last tracker_flush */
+	uint64_t drained_ns; /* CLOCK_MONOTONIC, set by the caller: records come that are older */
 };
 
 /* Processes may be adopted from here on. @catalog, @code_names: borrowed; @code_names NULL: no
@@ -84,6 +94,8 @@ struct tracked_map {
 	uint64_t owner;
 };
 
+/* Note a life record when it comes, before its turn. */
+void tracker_told(struct tracker *tracker, const struct fpl_life *life);
 /* Look up the object behind a SIDEBAND_MAP record, or begin to. */
 void tracker_resolve(struct tracker *tracker, const struct sideband_record *record,
 		     struct tracked_map *ret);

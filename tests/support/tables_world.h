@@ -96,6 +96,16 @@ int compiler_submit(struct compiler *c, const struct object *object, enum compil
 	return 0;
 }
 
+int compiler_submit_made(struct compiler *c, const struct object *object, struct table *table)
+{
+	if (c->is_full)
+		return -ENOMEM;
+	c->done[c->nr_done++] = (struct compiler_result){ .object = object->id,
+							  .part = COMPILER_CFI,
+							  .table = table };
+	return 0;
+}
+
 void compiler_add_near(struct compiler *c, const struct object *object, uint64_t vaddr)
 {
 	for (size_t i = 0; i < c->nr_jobs; i++) {

@@ -2,6 +2,7 @@
 /* The objects behind this process's own mappings, read by a real worker. */
 #include "cmocka_all.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +17,9 @@
 #include "base/io.h"
 #include "proc/proc_maps.h"
 #include "profile/catalog.h"
+#include "profile/object.h"
 #include "profile/share.h"
+#include "unwind/table.h"
 #include "tests/support/elf_builder.h"
 #include "tests/support/skip_test.h"
 #include "tests/support/elf_path.h"
@@ -183,6 +186,81 @@ static void say_build_id(struct file_hint *hint, const struct object *of)
 {
 	hint->build_id = of->elf->build_id;
 	hint->build_id_size = of->elf->build_id_size;
+}
+
+/* Does an object of the file say all that names need of its headers? */
+static bool is_plain(const struct world *world, const char *path)
+{
+	struct catalog *catalog;
+	struct file_hint hint = map_file(path);
+	struct object *object;
+	struct met_file file;
+	bool is;
+
+	assert_int_equal(catalog_create(16, world->parser, &catalog, NULL), 0);
+	object = catalog_object(catalog, &hint);
+	assert_non_null(object);
+	file = object_file(object);
+	is = file.plain.machine != EM_NONE;
+	assert_int_equal(file.plain.machine, is ? object->elf->machine : EM_NONE);
+	assert_int_equal(file.plain.build_id_size, is ? object->elf->build_id_size : 0);
+	assert_memory_equal(file.plain.build_id, object->elf->build_id, file.plain.build_id_size);
+	catalog_destroy(catalog);
+	munmap((void *)(uintptr_t)hint.start, 4096);
+	return is;
+}
+
+static void files_without_debugging_information_are_met_with_their_headers(void **state)
+{
+	assert_true(is_plain(*state, FIXTURES "/chain"));
+	assert_false(is_plain(*state, FIXTURES "/chain_split")); /* it names a debug file */
+	assert_false(is_plain(*state, FIXTURES "/inlined_gcc5"));
+}
+
+/* Does the table of a copy of the fixture come with its object? @is_new: it was copied since tables
+ * are made. */
+static bool has_table(const struct world *world, const char *fixture, bool is_new)
+{
+	char folder[] = "/tmp/test_catalog.XXXXXX", path[64];
+	struct table *table = NULL;
+	struct catalog *catalog;
+	struct file_hint hint;
+	struct object *object;
+	bool has;
+
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/copy", folder);
+	assert_int_equal(catalog_create(16, world->parser, &catalog, NULL), 0);
+	if (!is_new) {
+		copy_file(fixture, path);
+		/* times of files are those of the last tick */
+		nanosleep(&(struct timespec){ .tv_nsec = 20 * (long)NS_PER_MS }, NULL);
+	}
+	finder_make_tables(catalog_finder(catalog), true);
+	nanosleep(&(struct timespec){ .tv_nsec = 20 * (long)NS_PER_MS }, NULL);
+	if (is_new)
+		copy_file(fixture, path);
+	hint = map_file(path);
+	hint.table = &table;
+	object = catalog_object(catalog, &hint);
+	assert_non_null(object);
+	has = table != NULL;
+	table_destroy(TAKE_PTR(table));
+	assert_ptr_equal(catalog_object(catalog, &hint), object);
+	assert_null(table);
+	catalog_destroy(catalog);
+	munmap((void *)(uintptr_t)hint.start, 4096);
+	unlink(path);
+	rmdir(folder);
+	return has;
+}
+
+static void the_table_of_a_small_new_file_comes_with_it(void **state)
+{
+	assert_true(has_table(*state, FIXTURES "/chain", true));
+	assert_false(has_table(*state, FIXTURES "/chain", false));
+	assert_false(has_table(*state, FIXTURES "/chain_static", true)); /* it is large */
+	assert_false(has_table(*state, FIXTURES "/chain_split", true));	 /* it is stripped */
 }
 
 static void a_file_met_before_is_found_without_its_process(void **state)
@@ -571,6 +649,11 @@ int main(void)
 						make_world, drop_world),
 		cmocka_unit_test_setup_teardown(
 			files_beyond_the_slots_are_counted_once_and_have_no_object, make_world,
+			drop_world),
+		cmocka_unit_test_setup_teardown(the_table_of_a_small_new_file_comes_with_it,
+						make_world, drop_world),
+		cmocka_unit_test_setup_teardown(
+			files_without_debugging_information_are_met_with_their_headers, make_world,
 			drop_world),
 		cmocka_unit_test_setup_teardown(a_file_met_before_is_found_without_its_process,
 						make_world, drop_world),

@@ -34,9 +34,10 @@ int lookups_file(struct lookups *lookups, const struct file_hint *hint, bool vds
 {
 	struct lookup *lookup = calloc(1, sizeof(*lookup));
 
-	(void)lookups, (void)vdso, (void)uid;
+	(void)lookups, (void)vdso;
 	assert_non_null(lookup);
 	lookup->kind = LOOKUP_FILE;
+	lookup->turn.owner = uid;
 	lookup->file.hint.pid = hint->pid;
 	*ret = lookup;
 	return ask(lookup);
@@ -243,6 +244,31 @@ static void events_of_a_process_wait_for_its_file(void **state)
 	assert_int_equal(world->collect.nr, 0);
 }
 
+/* The kernel side has told of the exec by the time at which its mappings are read. */
+static void files_of_an_exec_are_charged_to_the_user_that_was_told(void **state)
+{
+	struct world *world = *state;
+	struct fpl_life life = {
+		.header = { .type = FPL_RECORD_EXEC, .size = sizeof(life), .time_ns = 50 },
+		.gen = GEN,
+		.tgid = SLOW,
+		.euid = 4242,
+	};
+
+	map(world, SLOW, "/early", 0x1000, 20);
+	assert_int_equal(collect_ring_record(&world->collect, &life, sizeof(life)), 0);
+	map(world, SLOW, "/silent", 0x1000, 40);
+	map(world, OTHER, "/silent", 0x1000, 40);
+	map(world, SLOW, "/later", 0x3000, 60);
+	assert_int_equal(nr_asked, 4);
+	assert_int_not_equal(asked[0]->turn.owner, 4242);
+	assert_int_equal(asked[1]->turn.owner, 4242);
+	assert_int_not_equal(asked[2]->turn.owner, 4242);
+	assert_int_not_equal(asked[3]->turn.owner, 4242);
+	answer(world);
+	collect_apply(&world->collect, 100);
+}
+
 /* The record of another CPU came late: the mapping that it takes away is younger than it. */
 static void what_waits_is_applied_in_order_of_time(void **state)
 {
@@ -371,6 +397,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(events_of_a_process_wait_for_its_file, make_world,
 						drop_world),
+		cmocka_unit_test_setup_teardown(
+			files_of_an_exec_are_charged_to_the_user_that_was_told, make_world,
+			drop_world),
 		cmocka_unit_test_setup_teardown(what_waits_is_applied_in_order_of_time, make_world,
 						drop_world),
 		cmocka_unit_test_setup_teardown(a_child_waits_with_its_parent, make_world,

@@ -6,6 +6,7 @@
 #include "cmocka_all.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <string.h>
@@ -194,6 +195,29 @@ static void rows_for_samples_come_before_tables(void **state)
 	assert_int_equal(world.nr_near[4], 0);
 }
 
+static void a_table_that_is_there_waits_for_no_other(void **state)
+{
+	struct compiler *compiler = begin();
+	struct table *table = calloc(1, sizeof(*table));
+	struct compiler_result result;
+	struct pollfd answer = { .fd = compiler_fd(compiler), .events = POLLIN };
+
+	(void)state;
+	assert_non_null(table);
+	assert_int_equal(poll(&answer, 1, 0), 0);
+	assert_int_equal(compiler_submit_made(compiler, &objects[5], table), 0);
+	assert_int_equal(compiler_nr_open(compiler), NR_THREADS + 1);
+	assert_int_equal(poll(&answer, 1, 0), 1);
+	assert_true(compiler_take(compiler, &result));
+	assert_int_equal(result.object, 5);
+	assert_int_equal(result.part, COMPILER_CFI);
+	assert_ptr_equal(result.table, table);
+	assert_false(result.is_new);
+	assert_false(compiler_take(compiler, &result));
+	table_destroy(table);
+	finish(compiler, "ab");
+}
+
 static void waiting_jobs_are_dropped_at_the_end(void **state)
 {
 	struct compiler *compiler = begin();
@@ -213,6 +237,7 @@ int main(void)
 		cmocka_unit_test(jobs_are_begun_as_they_came),
 		cmocka_unit_test(awaited_tables_are_compiled_first),
 		cmocka_unit_test(rows_for_samples_come_before_tables),
+		cmocka_unit_test(a_table_that_is_there_waits_for_no_other),
 		cmocka_unit_test(waiting_jobs_are_dropped_at_the_end),
 	};
 

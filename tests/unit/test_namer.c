@@ -2,6 +2,7 @@
 /* Tests what the namer asks a played worker, how often, and what it remembers. */
 #include "tests/support/worker_double.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -232,6 +233,26 @@ static void a_file_without_debugging_information_is_not_asked_for_lines(void **s
 	assert_int_equal(doubled.line_rounds, 0);
 }
 
+static void headers_that_a_file_was_met_with_are_not_read_again(void **state)
+{
+	const struct namer_options options = { .lines = true, .inlined = true };
+	struct scene *scene = *state;
+	struct met_file file = scene->file;
+	struct symbol_line got[SYMBOL_LINES_MAX];
+	struct namer *namer;
+
+	doubled.descriptions = doubled.line_rounds = 0;
+	file.plain = (struct plain_headers){ .machine = EM_X86_64, .build_id_size = 20 };
+	assert_int_equal(namer_create(&options, &namer, NULL), 0);
+	assert_int_equal(namer_add_object(namer, 1, scene->path, &file, NULL), 0);
+	check(namer, 0x10, "f10");
+	assert_int_equal(namer_lines(namer, 1, 0x10, got), 0);
+	namer_destroy(namer);
+	assert_int_equal(doubled.descriptions, 0);
+	assert_int_equal(doubled.line_rounds, 0);
+	assert_int_equal(doubled.rounds, 1);
+}
+
 /* As the run tells of stacks: frames of object 1 at @vaddrs. */
 static void tell(const struct engine_namer *hooks, uint64_t first, uint64_t second)
 {
@@ -324,6 +345,7 @@ int main(void)
 		WITH_SCENE(an_answer_that_failed_is_not_asked_for_again),
 		WITH_SCENE(lines_are_as_they_were_wanted),
 		WITH_SCENE(a_file_without_debugging_information_is_not_asked_for_lines),
+		WITH_SCENE(headers_that_a_file_was_met_with_are_not_read_again),
 		WITH_SCENE(what_stacks_say_of_an_object_is_named_before_it_goes),
 		WITH_SCENE(an_object_whose_file_cannot_be_read_goes_without_names),
 		WITH_SCENE(what_a_run_that_ends_has_not_named_is_named_with_the_rest),

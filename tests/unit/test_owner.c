@@ -5,9 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "base/cleanup.h"
+#include "proc/cgroup.h"
 #include "proc/owner.h"
 
 #define V1 "9:name=systemd:/\n4:memory:/0::/wrong\n"
@@ -120,6 +122,46 @@ static void this_process_is_our_own_and_one_that_has_gone_is_unknown(void **stat
 	assert_int_equal(owner_of_process(pid), OWNER_UNKNOWN);
 }
 
+/* The id of the cgroup of this process; 0: version 2 is not mounted. */
+static uint64_t own_id(void)
+{
+	struct cgroup_mount mount;
+	AUTO_FREE char *line = NULL, *path = NULL;
+	FILE *file = fopen("/proc/self/cgroup", "re");
+	struct stat st = { 0 };
+	size_t size = 0;
+
+	if (!cgroup_mount_find(&mount, NULL) && mount.path[0])
+		while (file && getline(&line, &size, file) > 0)
+			if (strncmp(line, "0::/", 4) == 0 &&
+			    asprintf(&path, "%s%.*s", mount.path, (int)strcspn(line + 3, "\n"),
+				     line + 3) > 0)
+				(void)!stat(path, &st);
+	if (file)
+		(void)fclose(file);
+	return st.st_ino;
+}
+
+static void an_exec_that_was_told_is_charged_without_its_process(void **state)
+{
+	uint64_t id = own_id();
+	pid_t pid = fork();
+
+	(void)state;
+	assert_true(pid >= 0);
+	if (!pid)
+		_exit(0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_int_equal(owner_of_exec(pid, 4242, 0), 4242);
+	assert_int_equal(owner_of_exec(pid, geteuid(), 0), OWNER_UNKNOWN);
+	/* a cgroup is known once a process in it was asked, and by no other id */
+	assert_int_equal(owner_of_exec(pid, geteuid(), id), OWNER_UNKNOWN);
+	assert_int_equal(owner_of_exec(getpid(), geteuid(), id + 1), geteuid());
+	assert_int_equal(owner_of_exec(pid, geteuid(), id + 1), OWNER_UNKNOWN);
+	assert_int_equal(owner_of_exec(getpid(), geteuid(), id), geteuid());
+	assert_int_equal(owner_of_exec(pid, geteuid(), id), id ? geteuid() : OWNER_UNKNOWN);
+}
+
 static void a_file_is_charged_to_a_limited_user_before_a_cgroup(void **state)
 {
 	const uint64_t cgroup = owner_of_cgroup("/a/b", 0);
@@ -169,6 +211,7 @@ int main(void)
 		cmocka_unit_test(the_root_and_our_own_cgroup_are_no_owners),
 		cmocka_unit_test(a_user_is_no_cgroup),
 		cmocka_unit_test(this_process_is_our_own_and_one_that_has_gone_is_unknown),
+		cmocka_unit_test(an_exec_that_was_told_is_charged_without_its_process),
 		cmocka_unit_test(a_file_is_charged_to_a_limited_user_before_a_cgroup),
 		cmocka_unit_test(too_many_cgroups_are_one),
 	};

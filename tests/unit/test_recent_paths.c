@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/id_table.h"
 #include "profile/object.h"
 #include "profile/recent_paths.h"
 
@@ -60,7 +61,7 @@ static void test_another_build_id_is_not_known(void **state)
 	assert_null(recent_paths_find(recent, &other, 1001));
 }
 
-static void test_paths_on_one_place_displace_each_other(void **state)
+static void test_paths_of_one_set_displace_each_other(void **state)
 {
 	struct recent_paths *recent = *state;
 	char path[32];
@@ -81,6 +82,53 @@ static void test_paths_on_one_place_displace_each_other(void **state)
 	assert_in_range(nr_known, RECENT_PATHS / 2, RECENT_PATHS);
 }
 
+/* Does the last of the @nr paths take a place that one of the others had? */
+static bool displaces(struct recent_paths *recent, const char (*paths)[32], size_t nr)
+{
+	bool is_known = true;
+
+	recent_paths_clear(recent);
+	for (size_t i = 0; i < nr; i++) {
+		const struct file_hint hint = hint_of(paths[i], build_id);
+
+		recent_paths_note(recent, &hint, &object, 1000 + i);
+	}
+	for (size_t i = 0; i < nr; i++) {
+		const struct file_hint hint = hint_of(paths[i], build_id);
+
+		is_known = recent_paths_find(recent, &hint, 1000 + nr) && is_known;
+	}
+	return !is_known;
+}
+
+static uint64_t set_of(const char *path)
+{
+	return id_table_hash(0, path, strlen(path)) % (RECENT_PATHS / RECENT_PATHS_SET);
+}
+
+static void test_a_set_keeps_its_latest_paths(void **state)
+{
+	struct recent_paths *recent = *state;
+	char paths[RECENT_PATHS_SET + 1][32] = { "/bin/first" };
+	struct file_hint hint;
+	size_t nr = 1;
+
+	/* paths of the same set as the first */
+	for (unsigned int i = 0; nr <= RECENT_PATHS_SET; i++) {
+		assert_true(i < 100 * RECENT_PATHS);
+		snprintf(paths[nr], sizeof(paths[nr]), "/bin/%u", i);
+		nr += set_of(paths[nr]) == set_of(paths[0]);
+	}
+	assert_false(displaces(recent, paths, RECENT_PATHS_SET));
+	assert_true(displaces(recent, paths, RECENT_PATHS_SET + 1));
+	hint = hint_of(paths[0], build_id);
+	assert_null(recent_paths_find(recent, &hint, 1100)); /* it was the oldest */
+	for (size_t i = 1; i <= RECENT_PATHS_SET; i++) {
+		hint = hint_of(paths[i], build_id);
+		assert_non_null(recent_paths_find(recent, &hint, 1100));
+	}
+}
+
 static void test_all_are_forgotten(void **state)
 {
 	struct recent_paths *recent = *state;
@@ -97,7 +145,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_recent, free_recent)
 		TEST(test_a_path_is_known_for_a_while),
 		TEST(test_another_build_id_is_not_known),
-		TEST(test_paths_on_one_place_displace_each_other),
+		TEST(test_paths_of_one_set_displace_each_other),
+		TEST(test_a_set_keeps_its_latest_paths),
 		TEST(test_all_are_forgotten),
 #undef TEST
 	};

@@ -64,8 +64,10 @@ int client_file_init(struct client_file *file, int fd, const char *path)
 	return trust_read(fd, &file->trust);
 }
 
-int client_facts(struct parse_client *client, const struct client_file *file, struct elf_file **ret,
-		 struct identity *ret_identity, struct debug_link *ret_link, struct fpl_err *err)
+int client_headers(struct parse_client *client, const struct client_file *file,
+		   struct elf_file **ret, struct identity *ret_identity,
+		   struct debug_link *ret_link, struct client_debugging *ret_debugging,
+		   struct fpl_err *err)
 {
 	const struct elf_facts facts = { .build_id = (const uint8_t *)&nr_files,
 					 .build_id_size = sizeof(nr_files) };
@@ -73,10 +75,20 @@ int client_facts(struct parse_client *client, const struct client_file *file, st
 	(void)client;
 	nr_files++;
 	*ret_link = (struct debug_link){ .crc = 0 };
+	*ret_debugging = (struct client_debugging){ .has_info = true };
 	*ret_identity = (struct identity){ .build_id_size = sizeof(nr_files) };
 	memcpy(ret_identity->build_id, &nr_files, sizeof(nr_files));
 	return elf_file_assemble(fcntl(file->fd, F_DUPFD_CLOEXEC, 0), 0, file->path, &facts, ret,
 				 err);
+}
+
+int client_facts_and_table(struct parse_client *client, const struct client_file *file,
+			   struct elf_file **ret, struct identity *ret_identity,
+			   struct debug_link *ret_link, struct client_debugging *ret_debugging,
+			   struct table **ret_table, struct fpl_err *err)
+{
+	(void)ret_table;
+	return client_headers(client, file, ret, ret_identity, ret_link, ret_debugging, err);
 }
 
 int client_names_digest(struct parse_client *client, const struct client_file *file,

@@ -89,6 +89,26 @@ static void refused_job_is_asked_again(void **state)
 	assert_published(world, CHAIN, TABLE_READY);
 }
 
+static void a_table_that_came_with_the_headers_is_published_once(void **state)
+{
+	const struct job job = { .part = COMPILER_CFI };
+	struct world *world = *state;
+
+	compiler.is_full = true;
+	tables_want_made(&world->tables, object_of(CHAIN), compile(CHAIN, &job));
+	assert_int_equal(object_of(CHAIN)->table.phase, TABLE_IDLE);
+	compiler.is_full = false;
+	tables_want_made(&world->tables, object_of(CHAIN), compile(CHAIN, &job));
+	assert_int_equal(object_of(CHAIN)->table.phase, TABLE_QUEUED);
+	tables_want(&world->tables, object_of(CHAIN));
+	assert_int_equal(compiler.nr_jobs, 0);
+	collect(world, 1);
+	assert_cfi_is_there(world, CHAIN);
+	tables_want_made(&world->tables, object_of(CHAIN), compile(CHAIN, &job));
+	collect(world, 0);
+	assert_int_equal(object_of(CHAIN)->table.nr_published, 1);
+}
+
 static void awaited_table_is_hastened_once(void **state)
 {
 	struct world *world = *state;
@@ -438,6 +458,7 @@ int main(void)
 		TEST(tables_that_were_asked_for_are_counted),
 		TEST(a_file_without_a_table_is_published_as_such),
 		TEST(refused_job_is_asked_again),
+		TEST(a_table_that_came_with_the_headers_is_published_once),
 		TEST(awaited_table_is_hastened_once),
 		TEST(rows_from_code_come_when_a_sample_needs_them),
 		TEST(rows_around_samples_come_first_for_slow_files),
