@@ -364,6 +364,23 @@ static __always_inline __u32 state_of(struct task_struct *prev, int preempt, __u
 	return state == STATE_WAKING ? told : state;
 }
 
+/* Move the books of both threads on. Returns those of @next where a sample is due of it; NULL: none
+ * is. */
+static __always_inline struct fpl_thread_times *switch_books(struct task_struct *prev,
+							     struct task_struct *next, __u32 state)
+{
+	__u64 now_ns = bpf_ktime_get_ns();
+	struct fpl_thread_times *t = times_of(prev);
+
+	if (t && t->state != FPL_THREAD_OVER)
+		switched_out(t, prev, state, now_ns);
+	t = times_of(next);
+	if (!t || t->state == FPL_THREAD_OVER)
+		return NULL;
+	switched_in(t, now_ns);
+	return t->blocked.due_ns | t->runnable.due_ns ? t : NULL;
+}
+
 /*
  * A switch from @prev to @next. A thread is blocked where it left by itself and its state says so:
  * the state is read here, because a thread with a pending signal is set running again after the
@@ -373,27 +390,13 @@ SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, int preempt, struct task_struct *prev, struct task_struct *next,
 	     __u32 prev_state)
 {
-	__u32 zero = 0, is_due = 0;
+	__u32 zero = 0;
 	__u32 *due = bpf_map_lookup_elem(&switched, &zero);
-	struct fpl_thread_times *t;
-	__u64 now_ns;
 
-	if (!gate_is_open()) {
+	if (!gate_is_open())
 		switched_late(prev);
-		return 0;
-	}
-	if (!due)
-		return 0;
-	now_ns = bpf_ktime_get_ns();
-	t = times_of(prev);
-	if (t && t->state != FPL_THREAD_OVER)
-		switched_out(t, prev, state_of(prev, preempt, prev_state), now_ns);
-	t = times_of(next);
-	if (t && t->state != FPL_THREAD_OVER) {
-		switched_in(t, now_ns);
-		is_due = (t->blocked.due_ns | t->runnable.due_ns) != 0;
-	}
-	*due = is_due;
+	else if (due)
+		*due = switch_books(prev, next, state_of(prev, preempt, prev_state)) != NULL;
 	return 0;
 }
 
