@@ -504,6 +504,14 @@ static __always_inline __u32 wait_flags(const struct fpl_thread_times *t, __u32 
 	return t->sleep ? FPL_SAMPLE_RUNNABLE | FPL_SAMPLE_WOKEN : FPL_SAMPLE_RUNNABLE;
 }
 
+/* The same, by way of memory, as in wait_weigh(). */
+static __always_inline __u32 wait_flags_hidden(struct fpl_scratch *s,
+					       const struct fpl_thread_times *t, __u32 state)
+{
+	s->sample.flags = (__u8)wait_flags(t, state);
+	return *(volatile __u8 *)&s->sample.flags;
+}
+
 /* Give the sample the links of @t, or, where that is NULL, none. Not inlined: kernel 6.1 allows 512
  * bytes of stack, and a sample needs most of it. */
 static __noinline void links_begin(struct fpl_scratch *s, const struct fpl_thread_times *t)
@@ -523,10 +531,24 @@ static __always_inline struct fpl_scratch *wait_weigh(struct moment *moment, __u
 	moment->slot = slot_take();
 	s = moment->slot ? slot_scratch(moment->slot) : 0;
 	if (s) {
+		/* by way of memory: the verifier would follow the walk for each slot */
+		s->slot = moment->slot;
+		moment->slot = *(volatile __u32 *)&s->slot;
 		s->given.weight = weight;
 		s->given.objects = 0; /* it is no allocation */
 		links_begin(s, t);
 	}
+	return s;
+}
+
+/* The same for a wait of the current thread, in @state, whose storage is @t. */
+static __always_inline struct fpl_scratch *wait_begin(struct moment *moment, __u64 weight,
+						      const struct fpl_thread_times *t, __u32 state)
+{
+	struct fpl_scratch *s = wait_weigh(moment, weight, t);
+
+	if (s)
+		moment->flags = wait_flags_hidden(s, t, state);
 	return s;
 }
 
@@ -540,8 +562,7 @@ static __always_inline void sample_wait(void *ctx, __u32 state)
 
 	if (!t || !weight)
 		return;
-	moment.flags = wait_flags(t, state);
-	if (!wait_weigh(&moment, weight, t))
+	if (!wait_begin(&moment, weight, t, state))
 		return;
 	sample_at(&moment);
 	slot_give_back(moment.slot);

@@ -33,18 +33,19 @@ static __always_inline struct fpl_stack *kept_stack(__u32 kept)
 	return stack && stack->id && stack->id != FPL_STACK_CLAIMED ? stack : 0;
 }
 
-/* Count a sample of @task, which began to wait before the run did: it is not the current thread, so
- * its kernel stack is there, and its user stack is not. */
+/* Count a sample of @task, which began to wait in @state before the run did: it is not the current
+ * thread, so its kernel stack is there, and its user stack is not. */
 static __noinline void kept_unwalked(struct task_struct *task, struct fpl_counters *count,
-				     __u64 weight, __u32 flags)
+				     __u64 weight, __u32 state)
 {
+	struct fpl_thread_times *t = times_of(task);
 	struct fpl_scratch *s = slot_scratch(SLOT_FIRST_OF_TASKS);
 
-	if (!s) {
+	if (!s || !t) {
 		count->lost[FPL_LOST_SCRATCH]++;
 		return;
 	}
-	task_sample_begin(task, s, SLOT_FIRST_OF_TASKS, weight, flags);
+	task_sample_begin(task, s, SLOT_FIRST_OF_TASKS, weight, wait_flags_hidden(s, t, state));
 	s->sample.header.time_ns = bpf_ktime_get_ns();
 	if (mm_of(task) && (config.flags & FPL_CONFIG_USER))
 		s->sample.stop = FPL_STOP_NOT_WALKED;
@@ -53,42 +54,48 @@ static __noinline void kept_unwalked(struct task_struct *task, struct fpl_counte
 }
 
 /* Is @task, whose stack was not kept, one that sample_take() filters? */
-static __always_inline int kept_is_filtered(struct task_struct *task)
+static __always_inline int kept_is_filtered(struct task_struct *task, __u32 tid)
 {
 	__u32 wanted = mm_of(task) ? FPL_CONFIG_USER | FPL_CONFIG_KERNEL : FPL_CONFIG_KERNEL;
 
-	return !is_wanted(task, tid_of(task)) || !is_wanted_mode(1) || !(config.flags & wanted);
+	return !is_wanted(task, tid) || !is_wanted_mode(1) || !(config.flags & wanted);
 }
 
-/* The wait of @task in @state is over: count its sample, where one is due. */
-static __noinline void kept_count(struct task_struct *task, __u32 state)
+/* The wait of the task @arg, blocked (@idx 0) or runnable, is over: count its sample, where one is
+ * due. */
+static long kept_count(__u32 idx, void *arg)
 {
+	struct task_struct *task = *(struct task_struct **)arg;
+	__u32 state = idx ? FPL_THREAD_RUNNABLE : FPL_THREAD_BLOCKED;
 	struct fpl_thread_times *t = times_of(task);
 	__u32 slot = SLOT_FIRST_OF_TASKS, kept;
 	struct fpl_counters *count = bpf_map_lookup_elem(&counters, &slot);
 	__u64 weight = t ? waits_take_due(t, state) : 0;
 	struct fpl_stack *stack;
+	__u32 tid;
 
 	if (!t || !weight || !count)
-		return;
+		return 0;
+	tid = tid_of(task);
 	kept = state == FPL_THREAD_BLOCKED ? t->kept[0] : t->kept[1];
 	count->fired++;
 	count->entered++;
-	if (kept == FPL_KEPT_FILTERED || (kept == FPL_KEPT_NOT && kept_is_filtered(task))) {
+	if (kept == FPL_KEPT_FILTERED || (kept == FPL_KEPT_NOT && kept_is_filtered(task, tid))) {
 		count->filtered++;
-		return;
+		return 0;
 	}
 	if (kept == FPL_KEPT_NOT) {
-		kept_unwalked(task, count, weight, wait_flags(t, state));
-		return;
+		kept_unwalked(task, count, weight, state);
+		return 0;
 	}
 	stack = kept == FPL_KEPT_FULL ? 0 : kept_stack(kept);
 	if (!stack) {
 		count->lost[FPL_LOST_STACK_MAP_FULL]++;
-		return;
+		return 0;
 	}
 	stack_add(stack, weight);
-	event_send(bpf_ktime_get_ns(), weight, tid_of(task), stack->id, count);
+	event_send(bpf_ktime_get_ns(), weight, tid, stack->id, count);
+	return 0;
 }
 
 /* The stack of @task has been kept, or not: note its places, and give the slot back. */
@@ -115,12 +122,9 @@ static __always_inline void kept_take(void *ctx, struct task_struct *prev)
 	t->kept[0] = t->kept[1] = FPL_KEPT_NOT;
 	if (!(config.block_states & ((is_blocked ? t->sleep : 0) | FPL_STATE_RUNNABLE)))
 		return; /* no sample of it can be due */
-	s = wait_weigh(&moment, 0, 0);
+	s = wait_begin(&moment, 0, t, t->state);
 	if (!s)
 		return;
-	/* by way of memory: the verifier would follow the walk for each value */
-	s->sample.flags = (__u8)wait_flags(t, t->state);
-	moment.flags = *(volatile __u8 *)&s->sample.flags;
 	s->kept[0] = s->kept[1] = FPL_KEPT_FILTERED;
 	sample_at(&moment);
 	kept_note(prev, moment.slot);
@@ -138,8 +142,8 @@ int BPF_PROG(sample_switch_out, int preempt, struct task_struct *prev, struct ta
 		return 0;
 	}
 	is_due = switch_books(prev, next, state_of(prev, preempt, prev_state)) != NULL;
-	for (__u32 i = 0; is_due && i < FPL_KEPT_COUNT; i++)
-		kept_count(next, i ? FPL_THREAD_RUNNABLE : FPL_THREAD_BLOCKED);
+	if (is_due)
+		bpf_loop(FPL_KEPT_COUNT, kept_count, &next, 0);
 	kept_take(ctx, prev);
 	return 0;
 }

@@ -149,18 +149,20 @@ static __noinline __u32 stack_keep(struct fpl_scratch *s, struct fpl_counters *c
 	return (__u32)sample_keep(s);
 }
 
-/* Keep the stack of a wait that begins. Behind one that is blocked comes one for a CPU, which has
- * the same stack in another state. */
-static __always_inline void sample_end_kept(struct fpl_scratch *s, struct fpl_counters *count,
-					    int result)
+/* Keep the stack of a wait that begins, whose walk had @result. Behind a wait that is blocked comes
+ * one for a CPU, which has the same stack in another state. Returns 0. */
+WALK_GLOBAL int sample_end_kept(struct fpl_scratch *s, struct fpl_counters *count, int result)
 {
+	if (!s || !count)
+		return 0;
 	s->kept[0] = s->kept[1] = stack_keep(s, count, result);
 	if (!(s->sample.flags & FPL_SAMPLE_BLOCKED) || !(config.block_states & FPL_STATE_RUNNABLE))
-		return;
+		return 0;
 	s->sample.flags &= (__u8)~FPL_SAMPLE_STATE;
 	s->sample.flags |= FPL_SAMPLE_RUNNABLE | FPL_SAMPLE_WOKEN;
 	s->sample.nr_key = 0;
 	s->kept[1] = stack_keep(s, count, result);
+	return 0;
 }
 
 /* Send the sample as a snapshot, to be walked on in userspace, or count it. */
