@@ -34,9 +34,9 @@ static void find_rows(const struct recording *recording, const struct hot_code *
 		const struct recording_frame *leaf = recording_own_leaf(recording, stack);
 		uint32_t pc = hot_code_pc(code, recording, stack);
 
-		ret->rows[i] = leaf && leaf->kind == RECORDING_KERNEL ? kernel
-			       : pc == HOT_CODE_NO_PC		      ? ANNOTATION_NONE
-								      : row_of_pcs[pc];
+		ret->rows[i] = stack->nr_kernel || (leaf && leaf->kind == RECORDING_KERNEL) ? kernel
+			       : pc == HOT_CODE_NO_PC ? ANNOTATION_NONE
+						      : row_of_pcs[pc];
 	}
 }
 

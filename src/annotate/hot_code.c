@@ -65,7 +65,7 @@ static const struct recording_frame *user_leaf(const struct recording *recording
 {
 	const struct recording_frame *leaf = recording_own_leaf(recording, stack);
 
-	return leaf && leaf->kind != RECORDING_KERNEL ? leaf : NULL;
+	return leaf && !stack->nr_kernel && leaf->kind != RECORDING_KERNEL ? leaf : NULL;
 }
 
 /* Adds up the samples of each frame that is a leaf: to @ret [recording->nr_frames]. */
