@@ -117,8 +117,8 @@ class Wall(RootCase):
         self.assertEqual(run.stats["times"]["carried"] + run.stats["times"]["runnable_carried"], 0)
 
     def test_files_keep_the_state(self):
-        out, again = self.path("a.pb.gz"), self.path("again.jsonl")
-        run = self.run_of("-o", out, "--", WAITS, "300", "wait_20ms", "wait_not")
+        out, text, again = self.path("a.pb.gz"), self.path("a.perf"), self.path("again.jsonl")
+        run = self.run_of("-o", out, "-o", text, "--", WAITS, "300", "wait_20ms", "wait_not")
         wanted = collections.Counter()
         for stack in run.stacks:
             wanted[stack["state"]] += stack["weight"]
@@ -126,7 +126,7 @@ class Wall(RootCase):
         self.assertGreater(wanted["on-cpu"], 0)
         self.assertGreater(wanted["blocked"], 0)
         self.assertEqual(pprof_file.sums(pprof_file.read(out))[0]["wall"], sum(wanted.values()))
-        for path in self.path("out.jsonl"), out:
+        for path in self.path("out.jsonl"), out, text:
             done = self.fpless("report", path, "-o", again, "-q")
             self.assertEqual(done.returncode, 0, done.stderr)
             with open(again, encoding="utf-8") as file:
