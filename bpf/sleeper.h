@@ -191,6 +191,8 @@ static __noinline void task_sample_begin(struct task_struct *task, struct fpl_sc
 	sample_clear(s, slot, 0, BPF_CORE_READ(task, group_leader, start_boottime),
 		     (__u64)tgid_of(task) << 32 | tid_of(task));
 	s->sample.weight = weight;
+	if (config.flags & FPL_CONFIG_BY_CGROUP)
+		s->sample.cgroup = BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
 	bpf_probe_read_kernel(s->sample.comm, sizeof(s->sample.comm), &task->comm);
 	s->sample.flags =
 		(__u8)(FPL_SAMPLE_KERNEL | (mm_of(task) ? 0 : FPL_SAMPLE_KTHREAD) | flags);
