@@ -364,6 +364,23 @@ static __always_inline __u32 state_of(struct task_struct *prev, int preempt, __u
 	return state == STATE_WAKING ? told : state;
 }
 
+/* Move the books of both threads on. Returns those of @next where a sample is due of it; NULL: none
+ * is. */
+static __always_inline struct fpl_thread_times *switch_books(struct task_struct *prev,
+							     struct task_struct *next, __u32 state)
+{
+	__u64 now_ns = bpf_ktime_get_ns();
+	struct fpl_thread_times *t = times_of(prev);
+
+	if (t && t->state != FPL_THREAD_OVER)
+		switched_out(t, prev, state, now_ns);
+	t = times_of(next);
+	if (!t || t->state == FPL_THREAD_OVER)
+		return NULL;
+	switched_in(t, now_ns);
+	return t->blocked.due_ns | t->runnable.due_ns ? t : NULL;
+}
+
 /*
  * A switch from @prev to @next. A thread is blocked where it left by itself and its state says so:
  * the state is read here, because a thread with a pending signal is set running again after the
@@ -373,27 +390,13 @@ SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, int preempt, struct task_struct *prev, struct task_struct *next,
 	     __u32 prev_state)
 {
-	__u32 zero = 0, is_due = 0;
+	__u32 zero = 0;
 	__u32 *due = bpf_map_lookup_elem(&switched, &zero);
-	struct fpl_thread_times *t;
-	__u64 now_ns;
 
-	if (!gate_is_open()) {
+	if (!gate_is_open())
 		switched_late(prev);
-		return 0;
-	}
-	if (!due)
-		return 0;
-	now_ns = bpf_ktime_get_ns();
-	t = times_of(prev);
-	if (t && t->state != FPL_THREAD_OVER)
-		switched_out(t, prev, state_of(prev, preempt, prev_state), now_ns);
-	t = times_of(next);
-	if (t && t->state != FPL_THREAD_OVER) {
-		switched_in(t, now_ns);
-		is_due = (t->blocked.due_ns | t->runnable.due_ns) != 0;
-	}
-	*due = is_due;
+	else if (due)
+		*due = switch_books(prev, next, state_of(prev, preempt, prev_state)) != NULL;
 	return 0;
 }
 
@@ -501,6 +504,14 @@ static __always_inline __u32 wait_flags(const struct fpl_thread_times *t, __u32 
 	return t->sleep ? FPL_SAMPLE_RUNNABLE | FPL_SAMPLE_WOKEN : FPL_SAMPLE_RUNNABLE;
 }
 
+/* The same, by way of memory, as in wait_weigh(). */
+static __always_inline __u32 wait_flags_hidden(struct fpl_scratch *s,
+					       const struct fpl_thread_times *t, __u32 state)
+{
+	s->sample.flags = (__u8)wait_flags(t, state);
+	return *(volatile __u8 *)&s->sample.flags;
+}
+
 /* Give the sample the links of @t, or, where that is NULL, none. Not inlined: kernel 6.1 allows 512
  * bytes of stack, and a sample needs most of it. */
 static __noinline void links_begin(struct fpl_scratch *s, const struct fpl_thread_times *t)
@@ -520,10 +531,24 @@ static __always_inline struct fpl_scratch *wait_weigh(struct moment *moment, __u
 	moment->slot = slot_take();
 	s = moment->slot ? slot_scratch(moment->slot) : 0;
 	if (s) {
+		/* by way of memory: the verifier would follow the walk for each slot */
+		s->slot = moment->slot;
+		moment->slot = *(volatile __u32 *)&s->slot;
 		s->given.weight = weight;
 		s->given.objects = 0; /* it is no allocation */
 		links_begin(s, t);
 	}
+	return s;
+}
+
+/* The same for a wait of the current thread, in @state, whose storage is @t. */
+static __always_inline struct fpl_scratch *wait_begin(struct moment *moment, __u64 weight,
+						      const struct fpl_thread_times *t, __u32 state)
+{
+	struct fpl_scratch *s = wait_weigh(moment, weight, t);
+
+	if (s)
+		moment->flags = wait_flags_hidden(s, t, state);
 	return s;
 }
 
@@ -537,8 +562,7 @@ static __always_inline void sample_wait(void *ctx, __u32 state)
 
 	if (!t || !weight)
 		return;
-	moment.flags = wait_flags(t, state);
-	if (!wait_weigh(&moment, weight, t))
+	if (!wait_begin(&moment, weight, t, state))
 		return;
 	sample_at(&moment);
 	slot_give_back(moment.slot);

@@ -140,8 +140,8 @@ static __always_inline int ring_has_room(__u32 size, __u32 spared)
 	return bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) + size <= ring_size - ring_size / spared;
 }
 
-/* Send the time of the sample that has just been counted in the stack with @id. */
-static __always_inline void event_send(const struct fpl_sample *sample, __u32 id,
+/* Send the time of a sample of the thread @tid that has just been counted in the stack with @id. */
+static __always_inline void event_send(__u64 time_ns, __u64 weight, __u32 tid, __u32 id,
 				       struct fpl_counters *counted)
 {
 	struct fpl_event *event = 0;
@@ -156,11 +156,11 @@ static __always_inline void event_send(const struct fpl_sample *sample, __u32 id
 	}
 	event->header.type = FPL_RECORD_EVENT;
 	event->header.size = sizeof(*event);
-	event->header.time_ns = sample->header.time_ns;
+	event->header.time_ns = time_ns;
 	event->id = id;
-	event->weight = sample->weight;
-	event->tid = sample->tid;
-	event->cpu = sample->cpu;
+	event->weight = weight;
+	event->tid = tid;
+	event->cpu = bpf_get_smp_processor_id();
 	event->_pad = 0;
 	bpf_ringbuf_submit(event, ring_wakeup());
 }
@@ -173,8 +173,9 @@ enum stack_place {
 	STACK_FULL,  /* it is not there, and its group is full */
 };
 
+/* @ret_at: the place of *ret in `stacks`, counted by slots. */
 static __always_inline enum stack_place stack_find(const struct stack_hash *hash, __u32 nr,
-						   struct fpl_stack **ret)
+						   struct fpl_stack **ret, __u32 *ret_at)
 {
 	__u32 at = (hash->lane[0] >> 32) & (config.nr_stack_groups - 1);
 	struct fpl_stack_group *group = bpf_map_lookup_elem(&stacks, &at);
@@ -187,6 +188,7 @@ static __always_inline enum stack_place stack_find(const struct stack_hash *hash
 		__u32 id = *(volatile __u32 *)&stack->id;
 
 		*ret = stack;
+		*ret_at = at * FPL_STACKS_IN_GROUP + idx;
 		if (!id)
 			return STACK_FREE;
 		if (id == FPL_STACK_CLAIMED)
@@ -219,16 +221,17 @@ static __always_inline void squares_add(struct fpl_stack *stack, __u64 weight)
 		__sync_fetch_and_add(&stack->squares_high, high);
 }
 
-/* Enter the stack into a slot that was free. Returns 0 where another CPU was first. */
+/* Enter the stack into a slot that was free, with @count samples. Returns 0 where another CPU was
+ * first. */
 static __always_inline int stack_enter(struct fpl_stack *stack, const struct stack_hash *hash,
-				       __u32 nr, const struct fpl_sample *sample)
+				       __u32 nr, const struct fpl_sample *sample, __u32 count)
 {
 	if (__sync_val_compare_and_swap(&stack->id, 0, FPL_STACK_CLAIMED))
 		return 0;
 	stack->hash[0] = hash->lane[0];
 	stack->hash[1] = hash->lane[1];
 	stack->check = hash->lane[2];
-	stack->count = 1;
+	stack->count = count;
 	stack->weight = sample->weight;
 	if (config.flags & FPL_CONFIG_SQUARES)
 		squares_add(stack, sample->weight);
@@ -241,6 +244,27 @@ static __always_inline int stack_enter(struct fpl_stack *stack, const struct sta
 	return 1;
 }
 
+/* Add a sample to a stack that is there. */
+static __always_inline void stack_add(struct fpl_stack *stack, __u64 weight)
+{
+	__sync_fetch_and_add(&stack->count, 1);
+	__sync_fetch_and_add(&stack->weight, weight);
+	if (config.flags & FPL_CONFIG_SQUARES)
+		squares_add(stack, weight);
+}
+
+/* Find the stack of the sample, which has @nr words. */
+static __always_inline enum stack_place sample_find(struct fpl_scratch *s, __u32 nr,
+						    struct stack_hash *hash, struct fpl_stack **ret,
+						    __u32 *ret_at)
+{
+	if (s->sample.nr_script)
+		script_words_append(s, nr - s->sample.nr_script);
+	frames_pad(s);
+	sample_hash(s, hash);
+	return stack_find(hash, nr, ret, ret_at);
+}
+
 /*
  * Count the sample; returns 0. The record is sent before the stack is entered, so no count is ever
  * without its frames. Another CPU may enter the stack first: then this record's id is in no slot,
@@ -251,29 +275,24 @@ WALK_GLOBAL int sample_count(struct fpl_scratch *s, struct fpl_counters *counted
 	struct fpl_stack *stack = 0;
 	struct stack_hash hash;
 	enum stack_place place;
+	__u32 at;
 
 	if (!s || !counted)
 		return 0;
 
 	__u32 nr = sample_nr_words(&s->sample);
 
-	if (s->sample.nr_script)
-		script_words_append(s, nr - s->sample.nr_script);
-	frames_pad(s);
-	sample_hash(s, &hash);
-	place = stack_find(&hash, nr, &stack);
+	place = sample_find(s, nr, &hash, &stack, &at);
 	if (place == STACK_THERE && stack) {
-		__sync_fetch_and_add(&stack->count, 1);
-		__sync_fetch_and_add(&stack->weight, s->sample.weight);
-		if (config.flags & FPL_CONFIG_SQUARES)
-			squares_add(stack, s->sample.weight);
-		else if (s->sample.objects)
+		stack_add(stack, s->sample.weight);
+		if (!(config.flags & FPL_CONFIG_SQUARES) && s->sample.objects)
 			__sync_fetch_and_add(&stack->objects, s->sample.objects);
 		/* two CPUs that race here may store the smaller number: harmless */
 		if (s->sample.elided > stack->elided)
 			stack->elided = s->sample.elided;
 		s->counted_id = stack->id;
-		event_send(&s->sample, stack->id, counted);
+		event_send(s->sample.header.time_ns, s->sample.weight, s->sample.tid, stack->id,
+			   counted);
 		return 0;
 	}
 	if (s->sample.nr_script)
@@ -284,9 +303,10 @@ WALK_GLOBAL int sample_count(struct fpl_scratch *s, struct fpl_counters *counted
 			counted->lost[FPL_LOST_RING_FULL]++;
 			return 0;
 		}
-		if (stack_enter(stack, &hash, nr, &s->sample)) {
+		if (stack_enter(stack, &hash, nr, &s->sample, 1)) {
 			s->counted_id = s->sample.id;
-			event_send(&s->sample, s->sample.id, counted);
+			event_send(s->sample.header.time_ns, s->sample.weight, s->sample.tid,
+				   s->sample.id, counted);
 			return 0;
 		}
 		s->sample.id = new_stack_id();
@@ -296,4 +316,55 @@ WALK_GLOBAL int sample_count(struct fpl_scratch *s, struct fpl_counters *counted
 	else
 		s->counted_id = s->sample.id;
 	return 0;
+}
+
+/* A slot of `stacks` for the stack whose record has just been sent with @id. Returns a kept place.
+ */
+static __noinline __u32 stack_reserve(const struct fpl_sample *sample, __u32 id)
+{
+	struct fpl_stack *stack = 0;
+	struct stack_hash hash;
+	__u32 at = 0;
+
+	for (int i = 0; i < 3; i++)
+		hash.lane[i] = *(volatile __u64 *)&stack_seed[i];
+	hash_word(&hash, id); /* no other stack is to have it */
+	if (stack_find(&hash, 0, &stack, &at) != STACK_FREE || !stack ||
+	    __sync_val_compare_and_swap(&stack->id, 0, FPL_STACK_CLAIMED))
+		return FPL_KEPT_FULL;
+	stack->hash[0] = hash.lane[0];
+	stack->hash[1] = hash.lane[1];
+	stack->check = hash.lane[2];
+	stack->elided = sample->elided;
+	__sync_val_compare_and_swap(&stack->id, FPL_STACK_CLAIMED, id);
+	return at + 1;
+}
+
+/*
+ * Keep the stack of the sample, whose wait has just begun, in `stacks` without counting it: it has
+ * no weight yet. Returns its place, FPL_KEPT_*: that of the same stack, where it is there.
+ */
+WALK_GLOBAL int sample_keep(struct fpl_scratch *s)
+{
+	struct fpl_stack *stack = 0;
+	struct stack_hash hash;
+	enum stack_place place;
+	__u32 at = 0;
+
+	if (!s)
+		return 0;
+
+	__u32 nr = sample_nr_words(&s->sample);
+
+	place = sample_find(s, nr, &hash, &stack, &at);
+	if (place == STACK_THERE)
+		return (int)at + 1;
+	if (s->sample.nr_script)
+		script_codes_send(s);
+	s->sample.id = new_stack_id();
+	if (sample_send(s, 0))
+		return (int)FPL_KEPT_FULL;
+	if (place == STACK_FREE && stack && stack_enter(stack, &hash, nr, &s->sample, 0))
+		return (int)at + 1;
+	return (int)stack_reserve(&s->sample, s->sample.id);
 }

@@ -14,6 +14,7 @@
 
 #include "bpf/blocked.h"
 #include "bpf/heap.h"
+#include "bpf/kept.h"
 #include "bpf/moment.h"
 #include "bpf/rss.h"
 #include "bpf/sample.h"

@@ -129,7 +129,7 @@ struct {
 	__array(values, struct fpl_chunk_map);
 } chunks SEC(".maps");
 
-/* By slot (slot.h), and one for samples without a slot. */
+/* By slot (slot.h), and one for samples without a slot; where stacks are kept one more. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -199,6 +199,7 @@ struct fpl_scratch {
 	__u32 slot;
 	__u32 is_claimed; /* by a program: slot.h */
 	__u32 counted_id; /* of the record with the stack of the last sample; 0: it was lost */
+	__u32 kept[FPL_KEPT_COUNT]; /* places of a stack that is kept: FPL_KEPT_* (kept.h) */
 	struct {
 		__u64 addr, weight, objects;
 		__u32 rss;		    /* FPL_RSS_*, and */

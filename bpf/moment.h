@@ -26,7 +26,8 @@ struct moment {
 	/* The code that was interrupted has nothing but a return address on its stack, and is not
 	 * of interest: the walk begins there. */
 	__u32 from_caller;
-	__u32 flags; /* FPL_SAMPLE_* of a wait */
+	__u32 flags;   /* FPL_SAMPLE_* of a wait */
+	__u32 is_kept; /* its wait begins: the stack is kept, and it is no sample yet (kept.h) */
 	/* The thread that the current one wakes up: the name of it is the sample's key, and the
 	 * current one need not be of the targets; NULL: it wakes none up. */
 	struct task_struct *wakee;

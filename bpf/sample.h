@@ -136,11 +136,44 @@ static __always_inline void user_stack_note(struct fpl_scratch *s, struct fpl_co
 		deep_note(&s->walk, count);
 }
 
+/* Keep the sample's stack, or a snapshot of it. Returns its place: FPL_KEPT_*. */
+static __noinline __u32 stack_keep(struct fpl_scratch *s, struct fpl_counters *count, int result)
+{
+	if (result == USER_STACK_LACKING && config.snapshot_bytes) {
+		if (!snapshot_send(s, FPL_RECORD_SNAPSHOT, s->nr_kept, 0)) {
+			count->snapshots++;
+			return stack_reserve(&s->sample, s->counted_id);
+		}
+		sample_no_room(&s->sample);
+	}
+	return (__u32)sample_keep(s);
+}
+
+/* Keep the stack of a wait that begins, whose walk had @result. Behind a wait that is blocked comes
+ * one for a CPU, which has the same stack in another state. Returns 0. */
+WALK_GLOBAL int sample_end_kept(struct fpl_scratch *s, struct fpl_counters *count, int result)
+{
+	if (!s || !count)
+		return 0;
+	s->kept[0] = s->kept[1] = stack_keep(s, count, result);
+	if (!(s->sample.flags & FPL_SAMPLE_BLOCKED) || !(config.block_states & FPL_STATE_RUNNABLE))
+		return 0;
+	s->sample.flags &= (__u8)~FPL_SAMPLE_STATE;
+	s->sample.flags |= FPL_SAMPLE_RUNNABLE | FPL_SAMPLE_WOKEN;
+	s->sample.nr_key = 0;
+	s->kept[1] = stack_keep(s, count, result);
+	return 0;
+}
+
 /* Send the sample as a snapshot, to be walked on in userspace, or count it. */
 static __always_inline void sample_end(const struct moment *moment, struct task_struct *task,
 				       struct fpl_scratch *s, struct fpl_counters *count,
 				       int result)
 {
+	if (moment->is_kept) {
+		sample_end_kept(s, count, result);
+		return;
+	}
 	if (result == USER_STACK_LACKING && config.snapshot_bytes &&
 	    !snapshot_send(s, FPL_RECORD_SNAPSHOT, s->nr_kept, 1)) {
 		count->snapshots++;
@@ -254,7 +287,8 @@ static __always_inline int is_timed(const struct moment *moment, struct fpl_coun
 /* Take a sample, and count it and its cost. */
 static __always_inline void sample_at(struct moment *moment)
 {
-	__u32 slot = moment->slot;
+	/* a stack that is kept is in no books: what it costs has counters of its own */
+	__u32 slot = moment->is_kept ? COUNTERS_OF_KEPT : moment->slot;
 	struct fpl_counters *count = bpf_map_lookup_elem(&counters, &slot);
 	__u64 ns;
 	int taken;

@@ -8,7 +8,7 @@
 
 #include <linux/types.h>
 
-#define FPL_SHARED_VERSION 20u
+#define FPL_SHARED_VERSION 21u
 
 /* Limits that size a map value or bound a loop. Limits that a user may change are options. */
 #define FPL_DEPTH_MAX	     2048u /* user frames of a stack that are kept: --max-depth in all */
@@ -48,7 +48,8 @@
 	X(EXECING,       execing,       "the task was between two programs: execing") \
 	X(COMPAT32,      compat32,      "32-bit code") \
 	X(TABLE_CHANGED, table_changed, "the table was replaced during the walk") \
-	X(BURST,         burst,         "samples came faster than snapshots of them could be kept")
+	X(BURST,         burst,         "samples came faster than snapshots of them could be kept") \
+	X(NOT_WALKED,    not_walked,    "the wait began before the run, or its window, and only its beginning is told")
 
 #define X(name, key, text) FPL_STOP_##name,
 enum fpl_stop { FPL_STOP_LIST(X) FPL_STOP_COUNT, FPL_STOP_NONE = 255 /* the walk goes on */ };
@@ -368,7 +369,7 @@ enum fpl_record {
 	FPL_RECORD_STACK,    /* struct fpl_sample, frames: a new stack */
 	FPL_RECORD_SNAPSHOT, /* as STACK, then struct fpl_regs, struct fpl_hole, struct fpl_shared
 				those bytes of the stack that are not shared, and islands; stop: why
-				the walk could not go on; count 1 */
+				the walk could not go on; count 1, or 0: it is kept */
 	FPL_RECORD_EXEC,     /* struct fpl_life */
 	FPL_RECORD_FORK,     /* struct fpl_life */
 	FPL_RECORD_EXIT,     /* struct fpl_life */

@@ -39,6 +39,12 @@ struct fpl_waits {
 	__u32 carry_ns, first_carry_ns;
 };
 
+/* A stack that was kept: 1 + its place in `stacks`, counted by slots, or one of these. */
+#define FPL_KEPT_NOT	  0u	      /* the wait began before the run, or its window, did */
+#define FPL_KEPT_FULL	  0xfffffffeu /* there was no room */
+#define FPL_KEPT_FILTERED 0xffffffffu /* the thread is not asked for */
+#define FPL_KEPT_COUNT	  2u	      /* of a thread */
+
 /* Value of the task storage `thread_times`: the books of a thread, in ns. */
 struct fpl_thread_times {
 	__u64 since_ns; /* CLOCK_MONOTONIC: all before is in the books */
@@ -46,10 +52,15 @@ struct fpl_thread_times {
 	struct fpl_waits blocked, runnable;
 	__u32 state; /* enum fpl_thread_state */
 	__u32 sleep; /* the kernel's state that it left its CPU in last; 0: it would have run on */
-	__u32 links[FPL_LINKS_MAX - 1]; /* with config.nr_links: as in keys, of the last wait that
-					   is asked for */
-	__u32 held : 2;			/* enum fpl_held, where it is runnable */
-	__u32 period_ns : 30;		/* the value of block_ns that the carries are below */
+	union {
+		__u32 links[FPL_LINKS_MAX - 1]; /* with config.nr_links: as in keys, of the last
+						   wait that is asked for */
+		/* where stacks are kept: the places of the stack of its last wait, where that was
+		 * blocked and where it was runnable: FPL_KEPT_* */
+		__u32 kept[FPL_KEPT_COUNT];
+	};
+	__u32 held : 2;	      /* enum fpl_held, where it is runnable */
+	__u32 period_ns : 30; /* the value of block_ns that the carries are below */
 };
 _Static_assert(sizeof(struct fpl_thread_times) == 128, "at most 128 bytes for each thread");
 

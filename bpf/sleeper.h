@@ -181,24 +181,18 @@ static __noinline __u32 state_key(struct task_struct *task, struct fpl_scratch *
 	return 1;
 }
 
-/*
- * Sample the wait that the thread is in. @flags: FPL_SAMPLE_* of its state. Returns 0; or non-zero:
- * it has run meanwhile, so what was read is not the stack of its wait, and no sample is taken.
- */
-static __noinline long sleeper_sample(struct task_struct *task, __u64 weight, __u32 flags)
+/* Begin the sample of @task, which is not the current thread: who it is, and its kernel stack.
+ * @flags: FPL_SAMPLE_* of its state. */
+static __noinline void task_sample_begin(struct task_struct *task, struct fpl_scratch *s,
+					 __u32 slot, __u64 weight, __u32 flags)
 {
-	__u32 slot = SLOT_FIRST_OF_TASKS;
-	struct fpl_scratch *s = slot_scratch(slot);
-	struct fpl_counters *count = bpf_map_lookup_elem(&counters, &slot);
-	__u64 switches = switches_of(task);
-	long size, sent;
+	long size;
 
-	if (!s || !count)
-		return -1;
 	sample_clear(s, slot, 0, BPF_CORE_READ(task, group_leader, start_boottime),
 		     (__u64)tgid_of(task) << 32 | tid_of(task));
-	s->sample.header.time_ns = times_end_ns;
 	s->sample.weight = weight;
+	if (config.flags & FPL_CONFIG_BY_CGROUP)
+		s->sample.cgroup = BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
 	bpf_probe_read_kernel(s->sample.comm, sizeof(s->sample.comm), &task->comm);
 	s->sample.flags =
 		(__u8)(FPL_SAMPLE_KERNEL | (mm_of(task) ? 0 : FPL_SAMPLE_KTHREAD) | flags);
@@ -212,6 +206,24 @@ static __noinline long sleeper_sample(struct task_struct *task, __u64 weight, __
 		links_clear(s);
 		s->sample.nr_key = (__u16)wait_key(task, s);
 	}
+}
+
+/*
+ * Sample the wait that the thread is in. @flags: FPL_SAMPLE_* of its state. Returns 0; or non-zero:
+ * it has run meanwhile, so what was read is not the stack of its wait, and no sample is taken.
+ */
+static __noinline long sleeper_sample(struct task_struct *task, __u64 weight, __u32 flags)
+{
+	__u32 slot = SLOT_FIRST_OF_TASKS;
+	struct fpl_scratch *s = slot_scratch(slot);
+	struct fpl_counters *count = bpf_map_lookup_elem(&counters, &slot);
+	__u64 switches = switches_of(task);
+	long sent;
+
+	if (!s || !count)
+		return -1;
+	task_sample_begin(task, s, slot, weight, flags);
+	s->sample.header.time_ns = times_end_ns;
 	if (config.flags & FPL_CONFIG_STACKS) {
 		s->sample.weight = off_cpu_ns(task);
 		s->sample.nr_key = (__u16)state_key(task, s);

@@ -24,6 +24,9 @@
 
 #define SLOT_FIRST_OF_TASKS 1u
 
+/* Key in `counters` of stacks that are kept: behind that of samples without a slot. */
+#define COUNTERS_OF_KEPT (config.nr_slots + 1)
+
 /* The loader replaces each by a call and a no-op; else they do nothing. */
 #define PREEMPTION_MARK(n) \
 	asm volatile("r0 = " #n " ll" ::: "r0", "r1", "r2", "r3", "r4", "r5", "memory")

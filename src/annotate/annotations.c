@@ -31,9 +31,10 @@ static void find_rows(const struct recording *recording, const struct hot_code *
 	ret->rows = must_calloc(recording->nr_stacks + 1, sizeof(*ret->rows));
 	for (size_t i = 0; i < recording->nr_stacks; i++) {
 		const struct recording_stack *stack = &recording->stacks[i];
+		const struct recording_frame *leaf = recording_own_leaf(recording, stack);
 		uint32_t pc = hot_code_pc(code, recording, stack);
 
-		ret->rows[i] = stack->nr_kernel	      ? kernel
+		ret->rows[i] = stack->nr_kernel || (leaf && leaf->kind == RECORDING_KERNEL) ? kernel
 			       : pc == HOT_CODE_NO_PC ? ANNOTATION_NONE
 						      : row_of_pcs[pc];
 	}

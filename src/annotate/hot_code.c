@@ -58,11 +58,14 @@ static int by_place(const void *a, const void *b)
 	return order ? order : compare(left->pc, right->pc);
 }
 
-/* The frame of user code that @stack ran in; NULL: it ran in the kernel, or has no frames. */
+/* The frame of user code that the thread of @stack ran in; NULL: it ran in the kernel, or has no
+ * frames. */
 static const struct recording_frame *user_leaf(const struct recording *recording,
 					       const struct recording_stack *stack)
 {
-	return stack->nr_kernel || !stack->nr_user ? NULL : recording_frame_at(recording, stack, 0);
+	const struct recording_frame *leaf = recording_own_leaf(recording, stack);
+
+	return leaf && !stack->nr_kernel && leaf->kind != RECORDING_KERNEL ? leaf : NULL;
 }
 
 /* Adds up the samples of each frame that is a leaf: to @ret [recording->nr_frames]. */

@@ -12,7 +12,8 @@
 static const struct recording_line *script_leaf(const struct recording *recording,
 						const struct recording_stack *stack)
 {
-	for (uint32_t i = 0; i < stack->nr_user; i++) {
+	/* those of who ended the wait come first */
+	for (size_t i = recording_waker_frames(recording, stack); i < stack->nr_user; i++) {
 		const struct recording_frame *frame = recording_frame_at(recording, stack, i);
 
 		if (frame->origin == FPL_ORIGIN_SCRIPT && frame->nr_lines)

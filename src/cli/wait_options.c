@@ -11,7 +11,7 @@
 #include "cli/verbs.h"
 #include "cli/window_options.h"
 
-enum { KEY_STATE = 0x500, KEY_EXACT };
+enum { KEY_STATE = 0x500, KEY_EXACT, KEY_WAY };
 
 /* All that a thread can be in but on a CPU. */
 #define WALL_STATES (ENGINE_STATE_S | ENGINE_STATE_D | ENGINE_STATE_STOPPED | ENGINE_STATE_R)
@@ -28,6 +28,11 @@ enum { KEY_STATE = 0x500, KEY_EXACT };
 			"Take a stack of every wait (default: of each of 10 ms or more; of shorter ones a stack for each 10 ms of them)", \
 			0                                                                                                                 \
 	}
+/* For tests: a way that another kernel would take. */
+#define WAY                                                                              \
+	{                                                                                \
+		"stacks-at", KEY_WAY, "tracepoint|kprobe|switch", OPTION_HIDDEN, NULL, 0 \
+	}
 #define ALL                                                                                                                                                                                        \
 	LENGTHS,                                                                                                                                                                                   \
 		{ "state",                                                                                                                                                                         \
@@ -36,11 +41,11 @@ enum { KEY_STATE = 0x500, KEY_EXACT };
 		  0,                                                                                                                                                                               \
 		  "Only waits in these states, separated by commas: S, that a signal ends; D, that none does, as for a disk; T, stopped; all: these three; R, runnable: for a CPU (default: S,D)", \
 		  0 },                                                                                                                                                                             \
-		EXACT
+		EXACT, WAY
 
 static const struct argp_option options_list[] = { HEADING ALL, { 0 } };
 static const struct argp_option bare_list[] = { ALL, { 0 } };
-static const struct argp_option length_list[] = { HEADING LENGTHS, EXACT, { 0 } };
+static const struct argp_option length_list[] = { HEADING LENGTHS, EXACT, WAY, { 0 } };
 
 /* End the process with one line and CLI_EXIT_USAGE. */
 #define refuse(state, ...) argp_failure(state, CLI_EXIT_USAGE, 0, __VA_ARGS__)
@@ -92,6 +97,23 @@ static void parse_states(const char *arg, struct engine_blocks *blocks, struct a
 			return;
 		word += len + 1;
 	}
+}
+
+static void parse_way(const char *arg, struct engine_blocks *blocks, struct argp_state *state)
+{
+	static const char *const words[] = {
+		[BLOCKED_WAY_TRACEPOINT] = "tracepoint",
+		[BLOCKED_WAY_KPROBE] = "kprobe",
+		[BLOCKED_WAY_SWITCH_OUT] = "switch",
+	};
+
+	for (size_t i = BLOCKED_WAY_TRACEPOINT; i < ARRAY_SIZE(words); i++) {
+		if (strcmp(arg, words[i]) != 0)
+			continue;
+		blocks->way = (enum blocked_way)i;
+		return;
+	}
+	refuse(state, "--stacks-at %s: expected tracepoint, kprobe or switch", arg);
 }
 
 void wait_options_hand_down(const struct argp_child *children, struct sampling_options *options,
@@ -172,6 +194,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_EXACT:
 		options->blocks.period_ns = 0;
+		return 0;
+	case KEY_WAY:
+		parse_way(arg, &options->blocks, state);
 		return 0;
 	case ARGP_KEY_END:
 		wait_options_check(&options->blocks, state);

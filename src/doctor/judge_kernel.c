@@ -100,8 +100,10 @@ static void judge_waits(const struct patient *patient, struct check *check)
 	} else {
 		check_fact(
 			check,
-			"neither the tracepoint sched_exit_tp nor kprobes on finish_task_switch");
-		check_warn(check, "fpless offcpu, wall and locks are refused");
+			"neither the tracepoint sched_exit_tp nor kprobes on finish_task_switch: each wait is walked when it begins, sampled or not");
+		check_warn(
+			check,
+			"fpless offcpu and wall cost a walk for each switch, as with --exact; fpless locks and offcpu --wakers are refused");
 		check_fix(check, "boot Linux 6.16 or later, or a kernel with CONFIG_KPROBES");
 	}
 }

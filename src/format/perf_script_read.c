@@ -17,6 +17,7 @@
 #include "format/perf_script_write.h"
 #include "format/reading.h"
 #include "format/unnamed.h"
+#include "recording/keys.h"
 #include "recording/origin_mark.h"
 
 /* Addresses of the kernel are above, on all architectures here. */
@@ -448,6 +449,51 @@ static void begin_sample(struct perf_script *script, char *line)
 	}
 }
 
+/* The labels that stacks are shown by, beside their tasks. */
+static void read_by(struct recording *recording, const char *words)
+{
+	if (strstr(words, " state"))
+		recording->by |= RECORDING_HAS_STATE | RECORDING_HAS_COMM;
+	if (strstr(words, " key"))
+		recording->by |= RECORDING_HAS_KEY | RECORDING_HAS_COMM;
+}
+
+/* A word "NAME=VALUE" of the sample's labels. All samples of a file have one field as their key. */
+static void read_label(struct perf_script *script, char *word)
+{
+	struct recording *recording = script->reading->recording;
+	char *value = strchr(word, '=');
+	uint32_t name;
+
+	if (!value)
+		return;
+	*value++ = '\0';
+	reading_unescape(word, PERF_SCRIPT_LABELS_ESCAPED);
+	reading_unescape(value, PERF_SCRIPT_LABELS_ESCAPED);
+	if (!strcmp(word, "state")) {
+		script->key.state = state_of_key(value);
+		return;
+	}
+	name = must_add_text(recording, word);
+	if (!recording->key)
+		recording->key = name;
+	if (recording->key != name)
+		return;
+	script->key.key = must_add_text(recording, value);
+	script->key.has |= RECORDING_HAS_KEY;
+}
+
+/* A comment in a sample: its labels, or nothing of ours. */
+static void read_labels(struct perf_script *script, char *line)
+{
+	char *left = line + strlen(PERF_SCRIPT_LABELS), *word;
+
+	if (strncmp(line, PERF_SCRIPT_LABELS, strlen(PERF_SCRIPT_LABELS)) != 0)
+		return;
+	while ((word = strsep(&left, " ")))
+		read_label(script, word);
+}
+
 /* A comment. Ours, before the samples, says what their periods are: "TYPE UNIT". */
 static void read_comment(struct perf_script *script, char *line)
 {
@@ -456,6 +502,8 @@ static void read_comment(struct perf_script *script, char *line)
 	struct recording *recording = reading->recording;
 	char *type = line + strlen(PERF_SCRIPT_WEIGHT), *unit;
 
+	if (!strncmp(line, PERF_SCRIPT_BY, strlen(PERF_SCRIPT_BY)) && !script->nr_samples)
+		read_by(recording, line + strlen(PERF_SCRIPT_BY));
 	if (strncmp(line, PERF_SCRIPT_WEIGHT, strlen(PERF_SCRIPT_WEIGHT)) != 0 ||
 	    script->nr_samples || script->weighs)
 		return;
@@ -498,6 +546,8 @@ static void read_line(struct perf_script *script, char *line, size_t length)
 	}
 	if (!length || line[strspn(line, " \t")] == '\0') {
 		end_sample(script);
+	} else if (script->in_sample && *line == '#') {
+		read_labels(script, line);
 	} else if (script->in_sample && (*line == '\t' || line[length - 1] == ')')) {
 		/* perf pads the names of tasks with blanks on the left: these lines are no frames
 		 */

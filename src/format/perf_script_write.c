@@ -137,17 +137,54 @@ static void write_heading(FILE *to, const struct recording *recording,
 	fprintf(to, "%s: \n", safe);
 }
 
-/*
- * Say what the periods are, in a comment as perf has them: readers skip those, and they know a file
- * by its first line.
- */
-static void write_weight(FILE *to, const struct measure *measure)
+static void write_label(FILE *to, const char *name, const char *value)
 {
+	char safe[TEXT_MAX];
+
+	text_escape(safe, sizeof(safe), name, PERF_SCRIPT_LABELS_ESCAPED);
+	fprintf(to, " %s=", safe);
+	text_escape(safe, sizeof(safe), value, PERF_SCRIPT_LABELS_ESCAPED);
+	fputs(safe, to);
+}
+
+/* The labels that a block has no other place for. */
+static void write_labels(FILE *to, const struct recording *recording,
+			 const struct recording_stack *stack)
+{
+	bool has_key = stack->has & RECORDING_HAS_KEY && recording->key;
+
+	if (!stack->state && !has_key)
+		return;
+	fputs(PERF_SCRIPT_LABELS, to);
+	if (stack->state)
+		write_label(to, "state", state_key(stack->state));
+	if (has_key)
+		write_label(to, recording_string(recording, recording->key),
+			    recording_string(recording, stack->key));
+	putc('\n', to);
+}
+
+/*
+ * Say what the periods are, and which labels stacks are shown by, in comments as perf has them:
+ * readers skip those, and they know a file by its first line.
+ */
+static void write_head(FILE *to, const struct recording *recording, const struct measure *measure)
+{
+	bool by_state = recording->by & RECORDING_HAS_STATE,
+	     by_key = recording->by & RECORDING_HAS_KEY;
 	char safe[256];
 
-	text_escape(safe, sizeof(safe), measure->type, " ");
-	fprintf(to, "# ========\n" PERF_SCRIPT_WEIGHT "%s %s\n# ========\n#\n", safe,
-		measure->unit);
+	if (!measure->weight && !by_state && !by_key)
+		return;
+	fputs("# ========\n", to);
+	if (measure->weight) {
+		text_escape(safe, sizeof(safe), measure->type, " ");
+		fprintf(to, PERF_SCRIPT_WEIGHT "%s %s\n", safe, measure->unit);
+	}
+	if (by_state || by_key)
+		fprintf(to, PERF_SCRIPT_BY "%s%s\n", by_state ? " state" : "",
+			by_key ? " key" : "");
+	fputs("# ========\n#\n", to);
 }
 
 /* Kernel frames first: the leaf is. One without any is skipped by some readers: it gets one. */
@@ -184,11 +221,11 @@ int perf_script_write(FILE *to, const struct recording *recording,
 				"%" PRIu64 " %s, of which each has a block here: at most %u",
 				samples.nr_total,
 				sample_type_text(recording, counted, sizeof(counted)), BLOCKS_MAX);
-	if (measure.weight)
-		write_weight(to, &measure);
+	write_head(to, recording, &measure);
 	/* up to BLOCKS_MAX blocks: where a disk is full the others are not tried */
 	for (; !ferror(to) && samples_next(&samples, &sample);) {
 		write_heading(to, recording, &measure, &sample);
+		write_labels(to, recording, &recording->stacks[sample.stack]);
 		shown += measure_of(&measure, 1, sample.weight);
 		write_frames(to, recording, &list, &recording->stacks[sample.stack]);
 	}

@@ -23,6 +23,7 @@ struct drawing {
 	const struct picture_options *options;
 	struct picture_options own; /* options, where the states choose other colours */
 	bool *off_cpu;		    /* owned, by node, where states are shown; NULL: none is */
+	bool *of_waker; /* owned, by node: of who ended a wait, or the delimiter; NULL: none is */
 	struct flame_paths paths;
 	struct flame_tree tree;
 	struct svg_about about;
@@ -32,6 +33,7 @@ struct drawing {
 static void drawing_fini(struct drawing *drawing)
 {
 	free(drawing->off_cpu);
+	free(drawing->of_waker);
 	svg_about_fini(&drawing->about);
 	flame_tree_fini(&drawing->tree);
 	flame_paths_fini(&drawing->paths);
@@ -111,6 +113,24 @@ static void find_off_cpu(struct drawing *drawing, const struct recording *record
 			 is_off_cpu_label(flame_text(&drawing->paths, nodes[i].text)));
 }
 
+/* Find what is behind the delimiter of waits and who ended them. From the leaf on such frames come
+ * first, where nothing tells them from others yet. */
+static void find_wakers(struct drawing *drawing)
+{
+	uint32_t cell = flame_paths_delimiter(&drawing->paths);
+	const struct flame_node *nodes = drawing->tree.nodes.list;
+	uint32_t text;
+
+	if (cell == UINT32_MAX || drawing->options->reverse)
+		return;
+	text = drawing->paths.cells.list[cell].text;
+	drawing->of_waker = must_calloc(drawing->tree.nodes.nr, sizeof(*drawing->of_waker));
+	for (size_t i = 1; i < drawing->tree.nodes.nr; i++)
+		drawing->of_waker[i] = drawing->of_waker[nodes[i].parent] ||
+				       (nodes[i].kind == FUNCTION_USER && nodes[i].text == text &&
+					!nodes[i].object);
+}
+
 static void set_page(struct drawing *drawing, FILE *to)
 {
 	uint64_t total = drawing->paths.samples[0];
@@ -121,7 +141,9 @@ static void set_page(struct drawing *drawing, FILE *to)
 		.title = drawing->about.title,
 		.subtitle = drawing->about.subtitle,
 		.description = drawing->about.description,
-		.put_css = drawing->off_cpu ? svg_palette_put_state_css : svg_palette_put_css,
+		.put_css = drawing->of_waker  ? svg_palette_put_waker_css
+			   : drawing->off_cpu ? svg_palette_put_state_css
+					      : svg_palette_put_css,
 		.total = total,
 		.all = total,
 		.rows = drawing->tree.depth + 1,
@@ -207,6 +229,7 @@ static void draw_node(struct drawing *drawing, size_t idx, uint64_t from)
 	char class[SVG_PALETTE_CLASS_SIZE];
 
 	paint.off_cpu = drawing->off_cpu && drawing->off_cpu[idx];
+	paint.of_waker = drawing->of_waker && drawing->of_waker[idx];
 
 	const struct svg_box box = {
 		.from = from,
@@ -253,11 +276,15 @@ int svg_write(FILE *to, const struct recording *recording, const struct format_o
 	if (error)
 		return error;
 	find_off_cpu(&drawing, recording);
+	find_wakers(&drawing);
 	starts = flame_tree_starts(&drawing.tree, 0);
 	set_page(&drawing, to);
 	svg_legend_of_tree(&drawing.page, &drawing.tree);
 	if (drawing.off_cpu)
 		svg_page_legend(&drawing.page, "b8", "not on a CPU");
+	if (drawing.of_waker && drawing.options->colors != PICTURE_COLORS_OBJECT &&
+	    drawing.options->colors != PICTURE_COLORS_ORIGIN)
+		svg_page_legend(&drawing.page, "w8", "who ended the wait");
 	svg_about_note_pruned(&drawing.page, &drawing.tree, 0, &drawing.about.measure);
 	svg_about_note_books(&drawing.page, recording);
 	*ret_shown = draw(&drawing, starts);

@@ -29,6 +29,9 @@ static const struct shades off_cpu[] = {
 	{ 'b', NR_SHADES, 188, 46, 68, 70, 30 },
 	{ 'd', NR_SHADES, 140, 36, 42, 70, 27 },
 };
+static const struct shades wakers[] = {
+	{ 'w', NR_SHADES, 262, 24, 48, 76, 32 },
+};
 static const struct shades objects[] = {
 	{ 'h', NR_OBJECTS, 0, 360, 58, 72, 31 },
 };
@@ -92,14 +95,25 @@ void svg_palette_put_css(FILE *to, const struct picture_options *options)
 	fputs("}\n", to);
 }
 
+static void put_more(FILE *to, const struct shades *list, size_t nr)
+{
+	for (unsigned dark = 0; dark < 2; dark++) {
+		fputs(dark ? "@media (prefers-color-scheme: dark) {\n" : "", to);
+		put_list(to, list, nr, dark);
+		fputs(dark ? "}\n" : "", to);
+	}
+}
+
 void svg_palette_put_state_css(FILE *to, const struct picture_options *options)
 {
 	svg_palette_put_css(to, options);
-	for (unsigned dark = 0; dark < 2; dark++) {
-		fputs(dark ? "@media (prefers-color-scheme: dark) {\n" : "", to);
-		put_list(to, off_cpu, ARRAY_SIZE(off_cpu), dark);
-		fputs(dark ? "}\n" : "", to);
-	}
+	put_more(to, off_cpu, ARRAY_SIZE(off_cpu));
+}
+
+void svg_palette_put_waker_css(FILE *to, const struct picture_options *options)
+{
+	svg_palette_put_state_css(to, options);
+	put_more(to, wakers, ARRAY_SIZE(wakers));
 }
 
 /* The same in every run, so that a function keeps its colour from picture to picture. */
@@ -117,6 +131,8 @@ static char letter_of(const struct svg_paint *paint)
 {
 	bool kernel = paint->kind == FUNCTION_KERNEL;
 
+	if (paint->of_waker)
+		return 'w';
 	if (paint->off_cpu)
 		return kernel ? 'd' : 'b';
 	if (kernel)

@@ -13,6 +13,9 @@ void svg_palette_put_css(FILE *to, const struct picture_options *options);
 /* Likewise, with those of boxes that are off_cpu. */
 void svg_palette_put_state_css(FILE *to, const struct picture_options *options);
 
+/* Likewise, with those of boxes that are of_waker. */
+void svg_palette_put_waker_css(FILE *to, const struct picture_options *options);
+
 /* The facts of a box that give its colour. */
 struct svg_paint {
 	const char *name, *object; /* object "": none */
@@ -20,6 +23,7 @@ struct svg_paint {
 	uint8_t origin; /* enum fpl_origin that most was found by; RECORDING_NO_ORIGIN: not known */
 	bool by_fp;	/* some of it by frame pointers */
 	bool by_synth;	/* some of it by rows made from code */
+	bool of_waker;	/* of who ended the wait: a colour apart */
 	bool off_cpu;	/* the thread had no CPU: blue, as in PICTURE_COLORS_COLD */
 };
 

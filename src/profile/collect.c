@@ -184,13 +184,10 @@ static void store_stack(struct collect *collect, const struct fpl_sample *sample
 	if (sample->nr_script && intake->codes)
 		user = scripts_weave(collect->scripts, intake->codes, sample, user,
 				     record_script(sample), &woven.nr_user);
-	if (stack_store_add(intake->store, &woven, user, record_rest(sample))) {
-		intake->nr_user_memory += sample->count;
-		if (!sample->count)
-			intake->stack_dropped = true;
-	} else if (intake->timeline && sample->count) {
+	if (stack_store_add(intake->store, &woven, user, record_rest(sample)))
+		intake_lose(intake, sample);
+	else if (intake->timeline && sample->count)
 		timeline_sample(intake->timeline, sample, stack_store_last(intake->store));
-	}
 }
 
 static void take_stack(struct collect *collect, const struct fpl_sample *sample, size_t size)
@@ -223,7 +220,7 @@ static void take_snapshot(struct collect *collect, const struct fpl_sample *samp
 	if (code == -EINVAL)
 		collect->nr_malformed++;
 	else if (wanted)
-		intake_for(collect, sample)->nr_user_memory += sample->count;
+		intake_lose(intake_for(collect, sample), sample);
 	snapshot_put(snapshot);
 }
 
@@ -294,7 +291,7 @@ static bool is_filtered(struct collect *collect, const struct fpl_record_header 
 			      sample->nr_key))
 		return false;
 	intake_for(collect, sample)->nr_filtered += sample->count;
-	return sample->count || header->type != FPL_RECORD_STACK;
+	return sample->count || header->type == FPL_RECORD_WALK;
 }
 
 /* While the cgroup exists. */

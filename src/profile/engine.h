@@ -103,6 +103,14 @@ struct engine_namer {
 	void *ctx;
 };
 
+/* Ways to take the stacks of waits. */
+enum blocked_way {
+	BLOCKED_WAY_NONE,	/* not told, or not chosen */
+	BLOCKED_WAY_TRACEPOINT, /* when the thread runs again: sched_exit_tp, since Linux 6.16 */
+	BLOCKED_WAY_KPROBE,	/* the same, by a probe on finish_task_switch */
+	BLOCKED_WAY_SWITCH_OUT, /* when the wait begins, of each wait: bpf/kept.h */
+};
+
 /* Which blocks of threads are sampled, with a source of SOURCE_BLOCKED. */
 struct engine_blocks {
 	/* Each block of this length or longer is sampled; of shorter ones one for so many ns of
@@ -110,6 +118,8 @@ struct engine_blocks {
 	uint64_t period_ns;
 	uint64_t min_ns, max_ns; /* blocks of other lengths are not */
 	uint32_t states;	 /* ENGINE_STATE_*: what threads wait in */
+	/* With SOURCE_BLOCKED: take stacks in this way; NONE: the best one of this kernel */
+	enum blocked_way way;
 	bool user_wakees; /* of SOURCE_WAKER: only waits of threads that are not the kernel's */
 	bool all_at_end;  /* none of these: each thread that is not on a CPU at the end */
 	bool at_locks;	  /* of both, with engine_is_pairs(): waits at locks alone */

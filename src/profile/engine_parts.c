@@ -369,6 +369,16 @@ static void make_retirement(struct engine *engine)
 	};
 }
 
+/* The period of waits that may be stretched: fewer samples spare nothing where each wait is walked.
+ */
+static uint64_t overhead_period(const struct engine *engine)
+{
+	for (size_t i = 0; i < engine->nr_sources; i++)
+		if (engine->sources[i].sampler == SAMPLER_SWITCH_OUT)
+			return 0;
+	return engine_wait_period(engine->options);
+}
+
 static void make_onlookers(struct engine *engine)
 {
 	engine->listening.config = (struct listening_config){
@@ -384,7 +394,7 @@ static void make_onlookers(struct engine *engine)
 		.nr_sources = engine->nr_sources,
 		.kernel = &engine->kernel,
 		.limit = engine->options->max_overhead,
-		.block_ns = engine_wait_period(engine->options),
+		.block_ns = overhead_period(engine),
 		.max_hz = engine->options->max_hz,
 		.command = engine->command.pid,
 	};

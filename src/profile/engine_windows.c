@@ -45,8 +45,8 @@ static bool has_no_preemption(const struct engine *engine)
 	for (size_t i = 0; i < engine->nr_sources; i++) {
 		enum sampler sampler = engine->sources[i].sampler;
 
-		if (sampler != SAMPLER_PERF && sampler != SAMPLER_SWITCH &&
-		    sampler != SAMPLER_SWITCH_KPROBE && sampler != SAMPLER_WAKING)
+		if (sampler != SAMPLER_PERF && sampler != SAMPLER_WAKING &&
+		    !sampler_is_of_switches(sampler))
 			return false;
 	}
 	return true;

@@ -24,6 +24,14 @@ struct intake {
 	bool stack_dropped;	 /* frames of a counted stack were lost because memory ran out */
 };
 
+/* Memory ran out for the frames of @sample. */
+static inline void intake_lose(struct intake *intake, const struct fpl_sample *sample)
+{
+	intake->nr_user_memory += sample->count;
+	if (!sample->count)
+		intake->stack_dropped = true;
+}
+
 struct intakes {
 	struct intake *now;    /* borrowed: of the window that is sampled */
 	struct intake *before; /* borrowed: of the one before, whose samples still come; NULL */

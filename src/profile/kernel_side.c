@@ -135,8 +135,7 @@ static bool has_squares(const struct source *sources, size_t nr)
 
 		if (source->sampler == SAMPLER_ALLOC || source->sampler == SAMPLER_RSS)
 			return false;
-		differs |= source->sampler == SAMPLER_SWITCH ||
-			   source->sampler == SAMPLER_SWITCH_KPROBE ||
+		differs |= sampler_is_of_switches(source->sampler) ||
 			   source->sampler == SAMPLER_WAKING ||
 			   (source->event && source->event->weight.kind != FPL_FIELD_NONE);
 	}

@@ -224,8 +224,8 @@ static void store_result(struct replayer *replayer, const struct fpl_sample *rec
 				  replayer->has_memory ? FPL_SCRIPT_END_UNKNOWN
 						       : FPL_SCRIPT_END_LATE);
 	if (stack_store_add(intake->store, &sample, user, record_rest(record)))
-		intake->nr_user_memory += sample.count;
-	else if (intake->timeline)
+		intake_lose(intake, &sample);
+	else if (intake->timeline && sample.count)
 		timeline_sample(intake->timeline, &sample, stack_store_last(intake->store));
 }
 

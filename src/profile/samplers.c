@@ -5,6 +5,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "fpless.skel.h"
@@ -33,6 +34,8 @@ static struct bpf_program *program_of(const struct fpless_bpf *skel, enum sample
 		return skel->progs.sample_switch;
 	case SAMPLER_SWITCH_KPROBE:
 		return skel->progs.sample_switch_kprobe;
+	case SAMPLER_SWITCH_OUT:
+		return skel->progs.sample_switch_out;
 	case SAMPLER_WAKING:
 		return skel->progs.sample_waking;
 	default:
@@ -71,10 +74,17 @@ static int choose_links(struct fpless_bpf *skel, const struct source *sources, s
 	return code;
 }
 
+static bool has_switch(const struct source *sources, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (sampler_is_of_switches(sources[i].sampler))
+			return true;
+	return false;
+}
+
 static bool has_times(const struct source *sources, size_t nr)
 {
-	return is_needed(SAMPLER_SWITCH, sources, nr) || is_needed(SAMPLER_WAKING, sources, nr) ||
-	       is_needed(SAMPLER_SWITCH_KPROBE, sources, nr);
+	return has_switch(sources, nr) || is_needed(SAMPLER_WAKING, sources, nr);
 }
 
 int samplers_prepare(const struct source *sources, size_t nr, struct fpl_err *err)
@@ -87,13 +97,14 @@ int samplers_prepare(const struct source *sources, size_t nr, struct fpl_err *er
 	return code ? code : preemption_prepare(&preemption, err);
 }
 
-/* The programs that keep the books of threads. */
-static int choose_times(struct fpless_bpf *skel, bool are_kept)
+/* The programs that keep the books of threads. @has_kept: one that takes stacks where waits begin
+ * does what on_switch() does. */
+static int choose_times(struct fpless_bpf *skel, bool are_kept, bool has_kept)
 {
 	int code = bpf_map__set_autocreate(skel->maps.thread_times, are_kept);
 
-	code |= bpf_map__set_autocreate(skel->maps.switched, are_kept);
-	code |= bpf_program__set_autoload(skel->progs.on_switch, are_kept);
+	code |= bpf_map__set_autocreate(skel->maps.switched, are_kept && !has_kept);
+	code |= bpf_program__set_autoload(skel->progs.on_switch, are_kept && !has_kept);
 	code |= bpf_program__set_autoload(skel->progs.on_wakeup, are_kept);
 	code |= bpf_program__set_autoload(skel->progs.on_thread, are_kept);
 	code |= bpf_program__set_autoload(skel->progs.on_times_exec, are_kept);
@@ -105,12 +116,9 @@ static int choose_times(struct fpless_bpf *skel, bool are_kept)
  * no claim, but an interrupt that wakes a thread up does come. */
 static uint32_t nr_slots_of(const struct source *sources, size_t nr)
 {
-	bool has_switch = is_needed(SAMPLER_SWITCH, sources, nr) ||
-			  is_needed(SAMPLER_SWITCH_KPROBE, sources, nr);
-
 	if (has_uprobes(sources, nr))
 		return preemption_nr_slots(&preemption);
-	if (has_switch && is_needed(SAMPLER_WAKING, sources, nr))
+	if (has_switch(sources, nr) && is_needed(SAMPLER_WAKING, sources, nr))
 		return 3;
 	return has_times(sources, nr) ? 2 : 1;
 }
@@ -121,6 +129,7 @@ int samplers_choose(struct fpless_bpf *skel, const struct source *sources, size_
 	uint32_t nr_slots = nr_slots_of(sources, nr);
 	bool has_record = false, has_told = false;
 	bool has_heap = is_needed(SAMPLER_ALLOC, sources, nr);
+	bool has_kept = is_needed(SAMPLER_SWITCH_OUT, sources, nr);
 	int code = 0;
 
 	/* a program is loaded only if the run needs it: verifying one takes 80 to 100 ms */
@@ -133,7 +142,7 @@ int samplers_choose(struct fpless_bpf *skel, const struct source *sources, size_
 	code |= bpf_map__set_autocreate(skel->maps.alloc_calls, has_heap);
 	code |= bpf_map__set_autocreate(skel->maps.live, has_heap);
 	code |= bpf_map__set_autocreate(skel->maps.rss_sizes, is_needed(SAMPLER_RSS, sources, nr));
-	code |= choose_times(skel, has_times(sources, nr));
+	code |= choose_times(skel, has_times(sources, nr), has_kept);
 	for (size_t i = 0; i < nr; i++) {
 		has_record |= sources[i].event != NULL;
 		has_told |= sources[i].nr_tolds != 0;
@@ -142,7 +151,7 @@ int samplers_choose(struct fpless_bpf *skel, const struct source *sources, size_
 	code |= bpf_map__set_autocreate(skel->maps.sources, has_record);
 	code |= bpf_map__set_autocreate(skel->maps.tolds, has_told);
 	skel->rodata->config.flags |= has_told ? FPL_CONFIG_TOLD : 0;
-	code |= bpf_map__set_max_entries(skel->maps.counters, nr_slots + 1);
+	code |= bpf_map__set_max_entries(skel->maps.counters, nr_slots + (has_kept ? 2 : 1));
 	code |= bpf_map__set_max_entries(skel->maps.scratch, nr_slots * nr_cpus);
 	code |= bpf_map__set_max_entries(skel->maps.snapshots, 2 * nr_slots * nr_cpus);
 	return code;
@@ -207,10 +216,22 @@ static uint64_t nr_entered(const struct fpl_counters *one, const uint32_t *every
 	return nr;
 }
 
+/* Stacks that were kept are in no books, but for what they cost: what is sampled of them is counted
+ * with the samples. */
+static struct fpl_counters cost_of(const struct fpl_counters *kept)
+{
+	struct fpl_counters cost = *kept;
+
+	cost.fired = cost.idle = cost.filtered = cost.entered = 0;
+	memset(cost.lost, 0, sizeof(cost.lost));
+	return cost;
+}
+
 int samplers_counters(const struct fpless_bpf *skel, const uint32_t every[static FPL_SOURCES_MAX],
 		      struct fpl_counters *ret)
 {
-	uint32_t nr_slots = bpf_map__max_entries(skel->maps.counters);
+	uint32_t nr = bpf_map__max_entries(skel->maps.counters);
+	uint32_t nr_slots = skel->rodata->config.nr_slots;
 	int nr_cpus = libbpf_num_possible_cpus();
 	AUTO_FREE struct fpl_counters *values =
 		nr_cpus > 0 ? calloc((size_t)nr_cpus, sizeof(*values)) : NULL;
@@ -218,16 +239,18 @@ int samplers_counters(const struct fpless_bpf *skel, const uint32_t every[static
 	if (!values)
 		return -ENOMEM;
 	*ret = (struct fpl_counters){ 0 };
-	for (uint32_t slot = 0; slot < nr_slots; slot++) {
+	for (uint32_t slot = 0; slot < nr; slot++) {
 		int code = bpf_map_lookup_elem(bpf_map__fd(skel->maps.counters), &slot, values);
 
 		if (code)
 			return code;
 		for (int cpu = 0; cpu < nr_cpus; cpu++) {
+			if (slot > nr_slots)
+				values[cpu] = cost_of(&values[cpu]);
 			add(&values[cpu], ret);
-			/* the last one is for those of probes that found no slot */
-			ret->entered += slot + 1 < nr_slots ? nr_entered(&values[cpu], every)
-							    : values[cpu].fired;
+			/* behind the slots: those of probes that found none */
+			ret->entered += slot < nr_slots ? nr_entered(&values[cpu], every)
+							: values[cpu].fired;
 		}
 	}
 	return 0;

@@ -46,9 +46,16 @@ enum sampler {
 	SAMPLER_ALLOC,	       /* at the return of functions that allocate */
 	SAMPLER_SWITCH,	       /* at the end of a switch between threads */
 	SAMPLER_SWITCH_KPROBE, /* likewise, in kernels without a tracepoint there */
+	SAMPLER_SWITCH_OUT,    /* at its beginning, where nothing tells of its end */
 	SAMPLER_WAKING,	       /* where a thread wakes another one up */
 	SAMPLER_COUNT
 };
+
+/* Does it sample waits at switches between threads? */
+static inline bool sampler_is_of_switches(enum sampler sampler)
+{
+	return sampler >= SAMPLER_SWITCH && sampler <= SAMPLER_SWITCH_OUT;
+}
 
 struct source {
 	const struct source_ops *ops; /* NULL: not open */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/log.h"
 #include "profile/features.h"
 #include "profile/source_kinds.h"
 #include "profile/source_probe.h"
@@ -20,7 +21,8 @@ static const char *const functions[] = { "finish_task_switch.isra.0", "finish_ta
 
 /* Source.own. */
 struct blocked {
-	int event; /* owned: the probe in the kernel; -1: it has the tracepoint */
+	enum blocked_way way;
+	int event; /* owned: the probe in the kernel; -1: another way */
 	int link;  /* owned: BPF link; -1: none */
 };
 
@@ -41,7 +43,7 @@ enum blocked_way source_blocked_way(void)
 	if (features_has_tracepoint(TRACEPOINT))
 		return BLOCKED_WAY_TRACEPOINT;
 	event = open_function(0);
-	return event < 0 ? BLOCKED_WAY_NONE : BLOCKED_WAY_KPROBE;
+	return event < 0 ? BLOCKED_WAY_SWITCH_OUT : BLOCKED_WAY_KPROBE;
 }
 
 static int open_probe(struct blocked *blocked, int cpu, struct fpl_err *err)
@@ -49,12 +51,38 @@ static int open_probe(struct blocked *blocked, int cpu, struct fpl_err *err)
 	int code = open_function(cpu);
 
 	if (code < 0)
-		return fpl_fail(err, -EOPNOTSUPP,
-				"blocked time: this kernel has neither the tracepoint " TRACEPOINT
-				" (Linux 6.16) nor kprobes on %s: %s",
-				functions[1], strerror(-code));
+		return fpl_fail(err, -EOPNOTSUPP, "blocked time: no kprobe on %s: %s", functions[1],
+				strerror(-code));
 	blocked->event = code;
 	return 0;
+}
+
+/* Choose the way, and refuse what it cannot do. */
+static int choose_way(struct blocked *blocked, const struct engine_options *options,
+		      struct fpl_err *err)
+{
+	blocked->way = options->blocks.way ? options->blocks.way : source_blocked_way();
+	if (blocked->way != BLOCKED_WAY_SWITCH_OUT)
+		return 0;
+	if (engine_is_pairs(options))
+		return fpl_fail(
+			err, -EOPNOTSUPP,
+			"waits and who ended them: this kernel has neither the tracepoint " TRACEPOINT
+			" (Linux 6.16) nor kprobes on %s",
+			functions[1]);
+	if (!options->blocks.all_at_end)
+		fpl_log(FPL_LOG_WARN,
+			"this kernel has neither the tracepoint " TRACEPOINT
+			" (Linux 6.16) nor kprobes on %s: each wait is walked when it begins, sampled or not",
+			functions[1]);
+	return 0;
+}
+
+static enum sampler sampler_of(enum blocked_way way)
+{
+	return way == BLOCKED_WAY_TRACEPOINT ? SAMPLER_SWITCH
+	       : way == BLOCKED_WAY_KPROBE   ? SAMPLER_SWITCH_KPROBE
+					     : SAMPLER_SWITCH_OUT;
 }
 
 static int blocked_open(struct source *source, const struct engine_options *options,
@@ -69,11 +97,13 @@ static int blocked_open(struct source *source, const struct engine_options *opti
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", spec->name);
 	blocked->event = blocked->link = -1;
 	code = source_record_check_cpus(spec, options, err);
-	if (!code && !features_has_tracepoint(TRACEPOINT))
+	if (!code)
+		code = choose_way(blocked, options, err);
+	if (!code && blocked->way == BLOCKED_WAY_KPROBE)
 		code = open_probe(blocked, source->cpus.cpus[0], err);
 	if (code)
 		return code;
-	source->sampler = blocked->event < 0 ? SAMPLER_SWITCH : SAMPLER_SWITCH_KPROBE;
+	source->sampler = sampler_of(blocked->way);
 	source_record_describe_waits(source, spec);
 	return 0;
 }
@@ -82,9 +112,11 @@ static int blocked_attach(struct source *source, int prog_fd, struct fpl_err *er
 {
 	struct blocked *blocked = source->own;
 
-	blocked->link = blocked->event < 0
-				? bpf_raw_tracepoint_open(TRACEPOINT, prog_fd)
-				: bpf_link_create(prog_fd, blocked->event, BPF_PERF_EVENT, NULL);
+	if (blocked->way == BLOCKED_WAY_KPROBE)
+		blocked->link = bpf_link_create(prog_fd, blocked->event, BPF_PERF_EVENT, NULL);
+	else /* a program of sched_switch knows its tracepoint */
+		blocked->link = bpf_raw_tracepoint_open(
+			blocked->way == BLOCKED_WAY_TRACEPOINT ? TRACEPOINT : NULL, prog_fd);
 	return blocked->link < 0 ? fpl_fail(err, -EOPNOTSUPP, "%s: attach: %s", source->what.name,
 					    strerror(errno))
 				 : 0;

@@ -541,3 +541,14 @@ size_t recording_waker_frames(const struct recording *recording,
 		nr--;
 	return nr;
 }
+
+const struct recording_frame *recording_own_leaf(const struct recording *recording,
+						 const struct recording_stack *stack)
+{
+	size_t nr_wakers;
+
+	if (stack->nr_kernel)
+		return recording_frame_at(recording, stack, stack->nr_user);
+	nr_wakers = recording_waker_frames(recording, stack);
+	return nr_wakers < stack->nr_user ? recording_frame_at(recording, stack, nr_wakers) : NULL;
+}

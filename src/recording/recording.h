@@ -363,3 +363,8 @@ bool recording_is_delimiter(const struct recording *recording, const struct reco
  * frames). */
 size_t recording_waker_frames(const struct recording *recording,
 			      const struct recording_stack *stack);
+
+/* The innermost frame of the thread that @stack is of, whoever ended its wait; NULL: it has none.
+ * Cost: as above. */
+const struct recording_frame *recording_own_leaf(const struct recording *recording,
+						 const struct recording_stack *stack);

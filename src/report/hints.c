@@ -33,6 +33,9 @@ static const struct advice {
 	{ FPL_STOP_BURST, ANY_RUNTIME, -1,
 	  "samples came faster than snapshots could be kept: raise --ring-memory (64M), or lower "
 	  "-F" },
+	{ FPL_STOP_NOT_WALKED, ANY_RUNTIME, -1,
+	  "the thread slept before the run began, and this kernel tells nothing when one runs "
+	  "again: Linux 6.16, or one with kprobes, does" },
 	{ FPL_STOP_READ_FAULT, ANY_RUNTIME, -1,
 	  "stack memory was not there, or between the two ends that the snapshot of a sample has "
 	  "that came before its tables: run longer, or again: tables are kept" },

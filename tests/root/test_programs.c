@@ -110,6 +110,7 @@ static struct fpless_bpf *open_with(uint32_t flags, uint32_t unwind, uint32_t sn
 		.nr_stack_groups = 8192,
 		.pid_ns = pid_ns,
 		.nr_slots = 3, /* uprobes claim theirs */
+		.block_states = 0xfu | FPL_STATE_RUNNABLE,
 		.nr_links = flags & FPL_CONFIG_WAKERS ? FPL_LINKS_MAX : 0,
 	};
 	return skel;

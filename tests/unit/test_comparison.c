@@ -271,7 +271,7 @@ static const char json_text[] =
 	"\"unjudged\":{\"outermost\":0,\"depth\":0,\"no_mapping\":0,\"no_table\":0,\"no_cfi\":0,"
 	"\"expr\":0,\"reg_unknown\":0,\"read_fault\":0,\"no_progress\":0,\"bad_ra\":0,"
 	"\"fp_end\":0,\"no_user_regs\":0,\"exiting\":0,\"execing\":0,\"compat32\":0,"
-	"\"table_changed\":0,\"burst\":0,\"no_user_part\":5,\"fp_frame\":30,\"synth_frame\":0,"
+	"\"table_changed\":0,\"burst\":0,\"not_walked\":0,\"no_user_part\":5,\"fp_frame\":30,\"synth_frame\":0,"
 	"\"left_out\":0},"
 	"\"at\":{"
 	"\"wrong\":{\"prologue_or_epilogue\":0,\"no_frame_pointer\":24,\"frame_pointer\":0,"

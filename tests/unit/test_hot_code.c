@@ -54,6 +54,37 @@ static void stack(struct recording *recording, uint64_t count, uint16_t nr_user,
 	assert_int_equal(recording_add_stack(recording, &key, frames, NULL), 0);
 }
 
+/* A frame that is a word: of no object, and of no address. */
+static uint32_t word(struct recording *recording, const char *name)
+{
+	return frame(recording, 0, name, RECORDING_NO_ADDRESS, false);
+}
+
+static void a_wait_is_where_its_own_thread_waited(void **state)
+{
+	CLEANUP(recording_fini) struct recording recording;
+	CLEANUP(hot_code_fini) struct hot_code code = { .nr = 0 };
+	uint32_t here;
+
+	(void)state;
+	assert_int_equal(recording_init(&recording), 0);
+	here = object(&recording, "/bin/a", "aa");
+
+	uint32_t frames[] = {
+		word(&recording, "[thread b]"),
+		frame(&recording, here, "unlock", 0x2010, true),
+		word(&recording, RECORDING_DELIMITER),
+		frame(&recording, here, "wait", 0x1010, true),
+	};
+
+	stack(&recording, 3, 4, 0, frames);
+	hot_code_find(&recording, &code);
+	assert_int_equal(code.nr, 1);
+	assert_string_equal(code.functions[0].name, "wait");
+	assert_int_equal(code.functions[0].samples, 3);
+	assert_int_equal(code.without, 0);
+}
+
 static void samples_are_those_of_leaves_by_pc(void **state)
 {
 	CLEANUP(recording_fini) struct recording recording;
@@ -212,6 +243,7 @@ static void weights_are_added_up_where_they_are_shown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_wait_is_where_its_own_thread_waited),
 		cmocka_unit_test(samples_are_those_of_leaves_by_pc),
 		cmocka_unit_test(code_without_name_and_start_is_its_pc),
 		cmocka_unit_test(weights_are_added_up_where_they_are_shown),

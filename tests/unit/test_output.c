@@ -249,7 +249,7 @@ static void folded_marks_kernel_frames_and_origins_on_request(void **state)
 	"\"stop\":{\"outermost\":7,\"depth\":0,\"no_mapping\":0,\"no_table\":0,\"no_cfi\":2,"                         \
 	"\"expr\":0,\"reg_unknown\":0,\"read_fault\":0,\"no_progress\":0,\"bad_ra\":0,"                               \
 	"\"fp_end\":1,\"no_user_regs\":0,\"exiting\":0,\"execing\":1,\"compat32\":0,"                                 \
-	"\"table_changed\":0,\"burst\":0},\"frames\":21,\"elided\":{\"samples\":0,\"most\":0},"                       \
+	"\"table_changed\":0,\"burst\":0,\"not_walked\":0},\"frames\":21,\"elided\":{\"samples\":0,\"most\":0},"      \
 	"\"frames_by_origin\":{\"cfi\":17,\"cfi_user\":1,"                                                            \
 	"\"fp\":1,\"synth\":2,\"script\":0,\"jit\":0},"                                                               \
 	"\"samples_by_origin\":{\"cfi\":10,\"cfi_user\":1,\"fp\":1,"                                                  \

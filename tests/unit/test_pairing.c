@@ -71,6 +71,29 @@ static void functions_are_paired_by_name_and_file(void **state)
 	pairing_fini(&pairing);
 }
 
+static void who_ended_a_wait_is_no_function_of_who_waited(void **state)
+{
+	static const char before[] = "a;main;wait;--;unlock;work;[thread b] 3\na;main;wait 1\n";
+	static const char after[] = "a;main;wait;--;wait;work;[thread b] 7\n";
+	struct pairing pairing;
+
+	(void)state;
+	pairing_init(&pairing, &(struct pairing_options){ .by = FUNCTIONS_BY_NAME });
+	add(&pairing, DIFF_BEFORE, before);
+	add(&pairing, DIFF_AFTER, after);
+
+	assert_int_equal(self_of(&pairing, "wait", DIFF_BEFORE), 4);
+	assert_int_equal(total_of(&pairing, "wait", DIFF_BEFORE), 4);
+	assert_int_equal(self_of(&pairing, "wait", DIFF_AFTER), 7);
+	assert_int_equal(total_of(&pairing, "main", DIFF_AFTER), 7);
+	assert_int_equal(total_of(&pairing, "unlock", DIFF_BEFORE), 0);
+	assert_int_equal(total_of(&pairing, "work", DIFF_AFTER), 0);
+	assert_int_equal(self_of(&pairing, "[thread b]", DIFF_AFTER), 0);
+	/* they are steps of its stack */
+	assert_int_equal(pairing.stacks.nr, 3);
+	pairing_fini(&pairing);
+}
+
 static void functions_are_told_apart_by_kind(void **state)
 {
 	static const char text[] = "f;f;f_[k] 3\n";
@@ -181,6 +204,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(functions_are_paired_by_name_and_file),
+		cmocka_unit_test(who_ended_a_wait_is_no_function_of_who_waited),
 		cmocka_unit_test(functions_are_told_apart_by_kind),
 		cmocka_unit_test(a_run_without_samples_is_a_run_but_has_no_shares),
 		cmocka_unit_test(addresses_are_stripped),

@@ -467,6 +467,23 @@ static void the_text_of_perf_script_is_read(void **state)
 		judge(&cases[i]);
 }
 
+static void labels_come_back_from_perf_script(void **state)
+{
+	static const struct read_case cases[] = {
+		{ "labels that stacks are shown by",
+		  "# by : state key\n#\nsh 1 1.5: wall: \n# labels : state=blocked waker=a\\x20b\n"
+		  "\t7f f (/a)\n\nsh 1 1.6: wall: \n# labels : state=on-cpu\n\t7f f (/a)\n\n",
+		  "blocked;a b;sh;f 1\non-cpu;sh;f 1\n", NULL, 0 },
+		{ "labels that tell nothing",
+		  "sh 1 1.5: wall: \n# labels : state=none x =\n# other\n\t7f f (/a)\n\n",
+		  "sh;f 1\n", NULL, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		judge(&cases[i]);
+}
+
 static void perf_script_has_times_and_weights(void **state)
 {
 	static const char text[] = "sh 1/2 [003] 7.000001: 10 cpu-clock:u:\n\t7f f (/a)\n\n"
@@ -553,6 +570,7 @@ int main(void)
 		cmocka_unit_test(jsonl_written_again_is_the_same_bytes),
 		cmocka_unit_test(the_text_of_perf_script_is_read),
 		cmocka_unit_test(what_perf_prints_wrongly_is_left_out),
+		cmocka_unit_test(labels_come_back_from_perf_script),
 		cmocka_unit_test(perf_script_has_times_and_weights),
 		cmocka_unit_test(lines_and_memory_are_bounded),
 		cmocka_unit_test(a_line_that_begins_a_sample_is_taken_apart),

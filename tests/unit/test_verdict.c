@@ -262,7 +262,7 @@ static void uncertain_walk_is_not_judged(void **state)
 		{ "an incomplete stack", 0, FPL_STOP_READ_FAULT, 0, 0, 3, FPL_STOP_READ_FAULT,
 		  "read_fault" },
 		{ "the last of the stops", 0, FPL_STOP_COUNT - 1, 0, 0, 3, FPL_STOP_COUNT - 1,
-		  "burst" },
+		  "not_walked" },
 		{ "a chain of frame pointers that ended", 0, FPL_STOP_FP_END, ORIGIN(FP), 0, 3,
 		  FPL_STOP_FP_END, "fp_end" },
 		{ "a frame-pointer step", 0, FPL_STOP_OUTERMOST, 0, ORIGIN(FP), 3,

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""In a guest: fpless offcpu on the fixture `waits`, judged by what its threads measured."""
+"""In a guest: fpless offcpu on the fixture `waits`, judged by what its threads measured: by the best way that the kernel
+has to take stacks of waits, and by those that kernels with less take."""
 
 import os
 import re
@@ -9,6 +10,7 @@ import waits
 from fpless_run import Run
 
 FOLDER = "/out/offcpu"
+WAYS = {"best": (), "kprobe": ("--stacks-at", "kprobe"), "switch": ("--stacks-at", "switch")}
 MS = "800"  # of the guest's clock
 NR_WAITERS = 9
 UNSEEN_MAX = 0.001  # of the threads' time
@@ -23,24 +25,31 @@ class BlockedTime:
         self.fpless, self.program = fpless, os.path.join(fixtures, "waits")
 
     def script(self):
-        run = shlex.join([self.fpless, "offcpu", "--exact", "--no-cache", *Run.outputs(FOLDER), "--", self.program, MS])
-        return f"mkdir -p {FOLDER}; dmesg > {FOLDER}/log.before\n" \
-               f"{run} > {FOLDER}/stdout 2> {FOLDER}/stderr; echo $? > {FOLDER}/status\n" \
-               f"dmesg > {FOLDER}/log.after\n"
+        return "\n".join(self.script_of(way) for way in WAYS)
 
-    @staticmethod
-    def read(out, name):
-        with open(os.path.join(out, "offcpu", name), "rb") as file:
-            return file.read()
+    def script_of(self, way):
+        folder = f"{FOLDER}/{way}"
+        run = shlex.join([self.fpless, "offcpu", "--exact", "--no-cache", *WAYS[way], *Run.outputs(folder), "--", self.program,
+                          MS])
+        return f"mkdir -p {folder}; dmesg > {folder}/log.before\n" \
+               f"{run} > {folder}/stdout 2> {folder}/stderr; echo $? > {folder}/status\n" \
+               f"dmesg > {folder}/log.after\n"
 
     def judge(self, out):
-        folder = os.path.join(out, "offcpu")
-        run = Run.of_folder(folder, int(self.read(out, "status")), self.read(out, "stderr"))
-        faults = run.faults() or waits.book_faults(run) + self.judge_weights(run, waits.own(self.read(out, "stdout").decode()))
-        before = set(self.read(out, "log.before").splitlines())
-        faults += [f"kernel log: {line.decode('utf-8', 'replace')}" for line in self.read(out, "log.after").splitlines()
+        return [fault for way in WAYS for fault in self.judge_way(way, os.path.join(out, "offcpu", way))]
+
+    def judge_way(self, way, folder):
+        def read(name):
+            with open(os.path.join(folder, name), "rb") as file:
+                return file.read()
+
+        print(f"offcpu, {way}:")
+        run = Run.of_folder(folder, int(read("status")), read("stderr"))
+        faults = run.faults() or waits.book_faults(run) + self.judge_weights(run, waits.own(read("stdout").decode()))
+        before = set(read("log.before").splitlines())
+        faults += [f"kernel log: {line.decode('utf-8', 'replace')}" for line in read("log.after").splitlines()
                    if line not in before and TROUBLE.search(line.decode("utf-8", "replace"))]
-        return ["offcpu: " + fault for fault in faults]
+        return [f"offcpu, {way}: {fault}" for fault in faults]
 
     @staticmethod
     def judge_weights(run, own):
@@ -57,5 +66,5 @@ class BlockedTime:
         stop = run.stats["stop"]
         if run.stats["complete"] != run.stats["user_samples"] - stop["exiting"] - stop["execing"]:
             faults.append(f"not whole: {stop}")
-        print(f"offcpu: {run.stats['shown']} waits, {times}")
+        print(f"  {run.stats['shown']} waits, {times}")
         return faults
