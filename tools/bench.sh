@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# usage: bench.sh [programs|unwinders|releases|large-frames|offcpu|heap|sources|java|engines|same-bytes|agent [OPTION...]]
+# usage: bench.sh [programs|unwinders|releases|large-frames|offcpu|heap|sources|java|engines|same-bytes|agent|collector [OPTION...]]
 # Install the benchmarks' programs and run every benchmark, as root on a quiet machine: compiling
 # tables, walking, walking twice, naming, whole machines. Minutes. `programs`: how complete the
 # stacks of some 90 real programs are, beside perf's, 45 minutes at most; it writes the tables of
@@ -14,12 +14,14 @@
 # different surroundings, is the same bytes, 4 minutes: before a landing that touches how it is built. `agent`: CPU time and memory of
 # an agent, idle and busy, and a day in its store, 13 minutes; OPTION as in tests/bench/agent/run.py. `sources`: how complete the
 # stacks of each kind of event are, 2 minutes; OPTION as in tests/bench/sources/run.py. `java`: a known stack in JVMs 11 to 25, run in
-# nine ways each, 5 minutes; pip downloads three of them; OPTION as in tests/bench/java/run.py.
+# nine ways each, 5 minutes; pip downloads three of them; OPTION as in tests/bench/java/run.py. `collector`: fpless push against a
+# collector of OpenTelemetry, which is restarted, through a proxy that loses answers; seconds, and two minutes of Go's compiler at the
+# first time; it needs Go 1.25; OPTION as in tests/bench/collector/run.py.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 case "${1-}" in
-"" | programs | unwinders | releases | large-frames | offcpu | heap | sources | java | engines | same-bytes | agent) ;;
+"" | programs | unwinders | releases | large-frames | offcpu | heap | sources | java | engines | same-bytes | agent | collector) ;;
 *)
 	sed -n '3p' tools/bench.sh | cut -c3- >&2
 	exit 1
@@ -74,7 +76,7 @@ large-frames)
 	shift
 	exec python3 tests/bench/large_frames/run.py build/release/fpless "$@"
 	;;
-sources | java)
+sources | java | collector)
 	name=$1
 	shift
 	exec python3 "tests/bench/$name/run.py" build/release/fpless "$@"

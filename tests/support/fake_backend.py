@@ -159,10 +159,11 @@ class OtlpProfile:
         tables = {number: [] for number in range(1, 8)}
         for number, value in fields_of(dictionary):
             tables[number].append(value)
-        assert all(not tables[number][0] for number in tables), "entry 0 of each table is empty"
+        self.texts = [text.decode("utf-8") for text in tables.pop(5)]
+        # a collector writes fields that are empty, too
+        assert not self.texts[0] and not any(value for table in tables.values() for _, value in fields_of(table[0])), "entry 0 of each table is empty"
         self.labels, self.weights = labels, {}
         self.time = self.id = None
-        self.texts = [text.decode("utf-8") for text in tables[5]]
         names = [self.texts[dict(fields_of(function)).get(1, 0)] for function in tables[3]]
         lines = [[names[dict(fields_of(value))[1]] for number, value in fields_of(location) if number == 3] for location in tables[2]]
         self.mappings = [self.texts[dict(fields_of(mapping)).get(4, 0)] for mapping in tables[1]]
@@ -193,18 +194,24 @@ def otlp_profiles(request):
     """[OtlpProfile] of a request."""
     fields = list(fields_of(request))
     dictionary = next(value for number, value in fields if number == 2)
+    texts = [value.decode() for number, value in fields_of(dictionary) if number == 5]
     found = []
     for resource_profiles in (value for number, value in fields if number == 1):
         labels, scoped = {}, []
         for number, value in fields_of(resource_profiles):
             if number == 1:
-                for _, attribute in fields_of(value):
-                    pair = dict(fields_of(attribute))
-                    labels[pair[1].decode()] = dict(fields_of(pair[2]))[1].decode()
+                labels = dict(label_of(attribute, texts) for _, attribute in fields_of(value))
             elif number == 2:
                 scoped += [data for field, data in fields_of(value) if field == 2]
         found += [OtlpProfile(labels, data, dictionary) for data in scoped]
     return found
+
+
+def label_of(attribute, texts):
+    """(name, value) of an attribute: each is a text, or the number of one in the dictionary, as a collector hands it on."""
+    pair = dict(fields_of(attribute))
+    value = dict(fields_of(pair[2]))
+    return (pair[1].decode() if 1 in pair else texts[pair[3]]), (value[1].decode() if 1 in value else texts[value[8]])
 
 
 def varint(data, at):
