@@ -45,12 +45,17 @@ struct {
 	__type(value, struct fpl_thread_times);
 } thread_times SEC(".maps");
 
-/* By CPU: is a sample due of the thread that has just been switched to? */
+/* By CPU: the thread that was switched to last, as far as the kernel has told. */
+struct switched {
+	__u32 tid;    /* 0: an idle one */
+	__u32 is_due; /* is a sample of it due? */
+};
+
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, __u32);
+	__type(value, struct switched);
 } switched SEC(".maps");
 
 /* CLOCK_MONOTONIC, when the gate was closed. */
@@ -391,12 +396,16 @@ int BPF_PROG(on_switch, int preempt, struct task_struct *prev, struct task_struc
 	     __u32 prev_state)
 {
 	__u32 zero = 0;
-	__u32 *due = bpf_map_lookup_elem(&switched, &zero);
+	struct switched *last = bpf_map_lookup_elem(&switched, &zero);
 
-	if (!gate_is_open())
+	if (!gate_is_open()) {
 		switched_late(prev);
-	else if (due)
-		*due = switch_books(prev, next, state_of(prev, preempt, prev_state)) != NULL;
+		return 0;
+	}
+	if (!last)
+		return 0;
+	last->tid = (__u32)next->pid;
+	last->is_due = switch_books(prev, next, state_of(prev, preempt, prev_state)) != NULL;
 	return 0;
 }
 
@@ -568,15 +577,35 @@ static __always_inline void sample_wait(void *ctx, __u32 state)
 	slot_give_back(moment.slot);
 }
 
+/* The switch to the current thread was told to no program, which happens in some virtual machines:
+ * move the books of the thread on now. Returns whether a sample of it is due. Not inlined, as
+ * links_begin(). */
+static __noinline __u32 switch_untold(void)
+{
+	struct fpl_thread_times *t = times_of(bpf_get_current_task_btf());
+
+	if (!t || (t->state != FPL_THREAD_RUNNABLE && t->state != FPL_THREAD_BLOCKED))
+		return 0;
+	switched_in(t, bpf_ktime_get_ns());
+	return (t->blocked.due_ns | t->runnable.due_ns) != 0;
+}
+
 /* The thread that was switched to goes on: sample the waits that it comes from. */
 static __always_inline void sample_switched(void *ctx)
 {
+	struct task_struct *task = bpf_get_current_task_btf();
 	__u32 zero = 0;
-	__u32 *due = bpf_map_lookup_elem(&switched, &zero);
+	struct switched *last = bpf_map_lookup_elem(&switched, &zero);
 
-	if (!due || !*due || !gate_is_open())
+	if (!last || !gate_is_open())
 		return;
-	*due = 0;
+	if (last->tid != (__u32)task->pid) {
+		last->tid = (__u32)task->pid;
+		last->is_due = switch_untold();
+	}
+	if (!last->is_due)
+		return;
+	last->is_due = 0;
 	/* one piece of code for both: a sample is most of a program */
 #pragma clang loop unroll(disable)
 	for (__u32 i = 0; i < 2; i++) {

@@ -91,7 +91,7 @@ class Wakers(RootCase):
         self.assertGreaterEqual(by_irq, 0.99 * weights["wait_20ms"])
         self.assert_read_back(run)
         picture = self.path("out.svg")
-        self.assertEqual(self.fpless("report", "-q", run.jsonl_path, "-o", picture).returncode, 0)
+        self.assertEqual(self.fpless("report", "-q", "--min-share", "0", run.jsonl_path, "-o", picture).returncode, 0)
         with open(picture, encoding="utf-8") as file:
             boxes = re.findall(r'<g class="([a-z]+)[^"]*"[^>]*><title>([^\n<]*)', file.read())
         self.assertEqual({color for color, name in boxes if name == "wait_lock_a"}, {"h"})
