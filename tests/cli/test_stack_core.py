@@ -93,7 +93,7 @@ class StackCore(unittest.TestCase):
 
     def begin_fixture(self, path, *args):
         """The same of one of the fixtures, once it is what runs."""
-        process = self.begin([path, "600000", *args])
+        process = self.begin([path, "59000", *args])  # one that ran for a minute and more would rest for most of it
         wait_until_it_runs(process.pid, path)
         wait_until_busy(process.pid)
         return process
