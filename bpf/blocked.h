@@ -369,10 +369,15 @@ static __always_inline __u32 state_of(struct task_struct *prev, int preempt, __u
 	return state == STATE_WAKING ? told : state;
 }
 
-/* Move the books of both threads on. Returns those of @next where a sample is due of it; NULL: none
- * is. */
-static __always_inline struct fpl_thread_times *switch_books(struct task_struct *prev,
-							     struct task_struct *next, __u32 state)
+/* Is a sample of the thread due? */
+static __always_inline int times_are_due(const struct fpl_thread_times *t)
+{
+	return (t->blocked.due_ns | t->runnable.due_ns) != 0;
+}
+
+/* Move the books of both threads on. Returns whether a sample of @next is due. */
+static __always_inline int switch_books(struct task_struct *prev, struct task_struct *next,
+					__u32 state)
 {
 	__u64 now_ns = bpf_ktime_get_ns();
 	struct fpl_thread_times *t = times_of(prev);
@@ -381,9 +386,9 @@ static __always_inline struct fpl_thread_times *switch_books(struct task_struct 
 		switched_out(t, prev, state, now_ns);
 	t = times_of(next);
 	if (!t || t->state == FPL_THREAD_OVER)
-		return NULL;
+		return 0;
 	switched_in(t, now_ns);
-	return t->blocked.due_ns | t->runnable.due_ns ? t : NULL;
+	return times_are_due(t);
 }
 
 /*
@@ -405,7 +410,7 @@ int BPF_PROG(on_switch, int preempt, struct task_struct *prev, struct task_struc
 	if (!last)
 		return 0;
 	last->tid = (__u32)next->pid;
-	last->is_due = switch_books(prev, next, state_of(prev, preempt, prev_state)) != NULL;
+	last->is_due = (__u32)switch_books(prev, next, state_of(prev, preempt, prev_state));
 	return 0;
 }
 
@@ -587,7 +592,7 @@ static __noinline __u32 switch_untold(void)
 	if (!t || (t->state != FPL_THREAD_RUNNABLE && t->state != FPL_THREAD_BLOCKED))
 		return 0;
 	switched_in(t, bpf_ktime_get_ns());
-	return (t->blocked.due_ns | t->runnable.due_ns) != 0;
+	return (__u32)times_are_due(t);
 }
 
 /* The thread that was switched to goes on: sample the waits that it comes from. */

@@ -135,14 +135,11 @@ SEC("tp_btf/sched_switch")
 int BPF_PROG(sample_switch_out, int preempt, struct task_struct *prev, struct task_struct *next,
 	     __u32 prev_state)
 {
-	int is_due;
-
 	if (!gate_is_open()) {
 		switched_late(prev);
 		return 0;
 	}
-	is_due = switch_books(prev, next, state_of(prev, preempt, prev_state)) != NULL;
-	if (is_due)
+	if (switch_books(prev, next, state_of(prev, preempt, prev_state)))
 		bpf_loop(FPL_KEPT_COUNT, kept_count, &next, 0);
 	kept_take(ctx, prev);
 	return 0;
