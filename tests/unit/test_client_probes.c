@@ -10,30 +10,7 @@
 #include "parse/client.h"
 #include "parse/message.h"
 #include "tests/support/elf_builder.h"
-
-struct office {
-	struct parser *parser;
-	struct parse_client *client;
-};
-
-static int open_office(void **state)
-{
-	struct office *office = calloc(1, sizeof(*office));
-
-	*state = office;
-	return !office || parser_create(PARSER_FORK, &office->parser, NULL) ||
-	       client_open(office->parser, &office->client, NULL);
-}
-
-static int close_office(void **state)
-{
-	struct office *office = *state;
-
-	client_close(office->client);
-	parser_destroy(office->parser);
-	free(office);
-	return 0;
-}
+#include "tests/support/office.h"
 
 static void a_function_is_found_by_its_name(void **state)
 {

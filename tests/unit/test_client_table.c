@@ -9,30 +9,16 @@
 
 #include "base/cleanup.h"
 #include "parse/client.h"
+#include "tests/support/office.h"
 
-struct office {
-	struct parser *parser;
-	struct parse_client *client;
+/* The answer to a question for facts and table. */
+struct met {
+	struct elf_file *elf;
+	struct identity identity;
+	struct debug_link link;
+	struct client_debugging debugging;
+	struct table *table;
 };
-
-static int open_office(void **state)
-{
-	struct office *office = calloc(1, sizeof(*office));
-
-	*state = office;
-	return !office || parser_create(PARSER_FORK, &office->parser, NULL) ||
-	       client_open(office->parser, &office->client, NULL);
-}
-
-static int close_office(void **state)
-{
-	struct office *office = *state;
-
-	client_close(office->client);
-	parser_destroy(office->parser);
-	free(office);
-	return 0;
-}
 
 static void describe(int fd, struct client_file *ret)
 {
@@ -41,56 +27,54 @@ static void describe(int fd, struct client_file *ret)
 	ret->synth = ret->synth_later = true;
 }
 
+static int ask(const struct office *office, const struct client_file *file, struct met *ret,
+	       struct fpl_err *err)
+{
+	return client_facts_and_table(office->client, file, &ret->elf, &ret->identity, &ret->link,
+				      &ret->debugging, &ret->table, err);
+}
+
 static void a_table_comes_with_the_facts(void **state)
 {
 	struct office *office = *state;
 	AUTO_FD int fd = open(FIXTURES "/chain", O_RDONLY | O_CLOEXEC);
 	struct client_file file;
-	struct elf_file *elf, *alone;
-	struct identity identity, own;
+	struct elf_file *alone;
+	struct identity own;
 	struct debug_link link;
-	struct client_debugging debugging;
-	struct table *table, *asked;
+	struct table *asked;
+	struct met met;
 
 	describe(fd, &file);
-	assert_int_equal(client_facts_and_table(office->client, &file, &elf, &identity, &link,
-						&debugging, &table, NULL),
-			 0);
+	assert_int_equal(ask(office, &file, &met, NULL), 0);
 	assert_int_equal(client_facts(office->client, &file, &alone, &own, &link, NULL), 0);
 	assert_int_equal(client_table(office->client, &file, &asked, NULL), 0);
-	assert_memory_equal(&identity, &own, sizeof(own));
-	assert_int_equal(elf->entry, alone->entry);
-	assert_int_equal(elf->nr_segments, alone->nr_segments);
-	assert_non_null(table);
-	assert_int_equal(table->image_bytes, asked->image_bytes);
-	assert_int_equal(table->entry_vaddr, asked->entry_vaddr);
+	assert_memory_equal(&met.identity, &own, sizeof(own));
+	assert_int_equal(met.elf->entry, alone->entry);
+	assert_int_equal(met.elf->nr_segments, alone->nr_segments);
+	assert_non_null(met.table);
+	assert_int_equal(met.table->image_bytes, asked->image_bytes);
+	assert_int_equal(met.table->entry_vaddr, asked->entry_vaddr);
 	assert_true(asked->image_bytes <= FPL_CHUNK_SIZE);
-	assert_memory_equal(table->chunks[0], asked->chunks[0], asked->image_bytes);
-	elf_file_close(elf);
+	assert_memory_equal(met.table->chunks[0], asked->chunks[0], asked->image_bytes);
+	elf_file_close(met.elf);
 	elf_file_close(alone);
-	table_destroy(table);
+	table_destroy(met.table);
 	table_destroy(asked);
 }
 
 static void no_table_comes_with_the_facts_of_a_stripped_file(void **state)
 {
-	struct office *office = *state;
 	AUTO_FD int fd = open(FIXTURES "/chain_split", O_RDONLY | O_CLOEXEC);
 	struct client_file file;
-	struct elf_file *elf;
-	struct identity identity;
-	struct debug_link link;
-	struct client_debugging debugging;
-	struct table *table;
+	struct met met;
 
 	describe(fd, &file);
 	for (int i = 0; i < 2; i++) { /* nothing is left of the first answer */
-		assert_int_equal(client_facts_and_table(office->client, &file, &elf, &identity,
-							&link, &debugging, &table, NULL),
-				 0);
-		assert_true(link.is_stripped);
-		assert_null(table);
-		elf_file_close(elf);
+		assert_int_equal(ask(*state, &file, &met, NULL), 0);
+		assert_true(met.link.is_stripped);
+		assert_null(met.table);
+		elf_file_close(met.elf);
 	}
 }
 
@@ -100,20 +84,14 @@ static void an_error_of_either_is_one_of_the_question(void **state)
 	struct office *office = *state;
 	AUTO_FD int fd = memfd_create("test", MFD_CLOEXEC);
 	struct client_file file;
-	struct elf_file *elf;
-	struct identity identity;
-	struct debug_link link;
-	struct client_debugging debugging;
-	struct table *table;
 	struct fpl_err err = { 0 };
+	struct met met;
 
 	assert_int_equal(write(fd, text, sizeof(text)), sizeof(text));
 	describe(fd, &file);
-	assert_int_equal(client_facts_and_table(office->client, &file, &elf, &identity, &link,
-						&debugging, &table, &err),
-			 -ENOEXEC);
+	assert_int_equal(ask(office, &file, &met, &err), -ENOEXEC);
 	assert_string_equal(err.msg, "/bin/file: no ELF file");
-	assert_null(table);
+	assert_null(met.table);
 	assert_int_equal(parser_nr_deaths(office->parser), 0);
 }
 

@@ -109,15 +109,23 @@ static void a_user_is_no_cgroup(void **state)
 	assert_string_equal(owner_text(1000, text), "user 1000");
 }
 
-static void this_process_is_our_own_and_one_that_has_gone_is_unknown(void **state)
+/* The pid of a process that has gone. */
+static pid_t gone_pid(void)
 {
 	pid_t pid = fork();
 
-	(void)state;
 	assert_true(pid >= 0);
 	if (!pid)
 		_exit(0);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	return pid;
+}
+
+static void this_process_is_our_own_and_one_that_has_gone_is_unknown(void **state)
+{
+	pid_t pid = gone_pid();
+
+	(void)state;
 	assert_int_equal(owner_of_process(getpid()), geteuid());
 	assert_int_equal(owner_of_process(pid), OWNER_UNKNOWN);
 }
@@ -145,13 +153,9 @@ static uint64_t own_id(void)
 static void an_exec_that_was_told_is_charged_without_its_process(void **state)
 {
 	uint64_t id = own_id();
-	pid_t pid = fork();
+	pid_t pid = gone_pid();
 
 	(void)state;
-	assert_true(pid >= 0);
-	if (!pid)
-		_exit(0);
-	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	assert_int_equal(owner_of_exec(pid, 4242, 0), 4242);
 	assert_int_equal(owner_of_exec(pid, geteuid(), 0), OWNER_UNKNOWN);
 	/* a cgroup is known once a process in it was asked, and by no other id */
