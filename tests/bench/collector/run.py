@@ -23,7 +23,7 @@ for place in ("support", "browser"):
     sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", place))
 
 from fake_backend import Collector, FakeBackend  # noqa: E402
-from recordings import Recording  # noqa: E402
+from pushed_store import NAMES, make_store  # noqa: E402
 from waiting import wait_for  # noqa: E402
 
 RELEASE = "v0.165.0"
@@ -43,10 +43,6 @@ service:
 PATH = "/v1development/profiles"
 WINDOWS, RESTARTS, LOST = 40, 10, 100
 PERIOD_NS = 10101010  # of recordings that tests make
-CONTAINER = "/system.slice/docker-" + "0123456789abcdef" * 4 + ".scope"
-STACKS = ((["main", "work"], 200, "app", "/system.slice/cron.service"), (["main", "work", "[k]sys_read"], 40, "other", CONTAINER),
-          (["main", "idle"], 3, "app", "/"))
-WANTED = {("cron.service", "main;work"): 200, ("docker-0123456789ab", "main;work;sys_read"): 40, ("host", "main;idle"): 3}
 TIMEOUT_S = 60  # hung, not slow
 
 
@@ -69,7 +65,8 @@ class RealCollector:
     def __init__(self, program, folder, sink):
         self.config, self.log = os.path.join(folder, "otelcol.yaml"), os.path.join(folder, "otelcol.log")
         self.program, self.process, self.sink, self.nr_starts = program, None, sink, 0
-        with FreePort() as self.port, open(self.config, "w", encoding="ascii") as file:
+        self.port = free_port()
+        with open(self.config, "w", encoding="ascii") as file:
             file.write(CONFIG % (self.port, sink.url))
 
     def start(self):
@@ -106,14 +103,10 @@ class RealCollector:
             connection.close()
 
 
-class FreePort:
-    def __enter__(self):
-        server = FakeBackend().start()
-        server.stop()
-        return server.port
-
-    def __exit__(self, *_):
-        return None
+def free_port():
+    server = FakeBackend().start()
+    server.stop()
+    return server.port
 
 
 class Proxy(FakeBackend):
@@ -131,17 +124,6 @@ class Proxy(FakeBackend):
             return 503, "text/plain", b"away"
 
 
-def make_store(fpless, store):
-    first_s, files = int(time.time()) - 10 * WINDOWS - 300, []
-    for i in range(WINDOWS):
-        recording = Recording(start_unix_ns=(first_s + 10 * i) * 10**9)
-        for stack, count, comm, cgroup in STACKS:
-            recording.add(count, stack, comm=comm, cgroup=cgroup)
-        files.append(f"{store}-{i}.jsonl")
-        recording.write(files[-1])
-    subprocess.run([fpless, "query", "import", "--store", store, *files], check=True, stderr=subprocess.DEVNULL)
-
-
 def sums_of(sink):
     """{(service, stack): samples} of what the collector has handed on."""
     found = {}
@@ -154,7 +136,7 @@ def sums_of(sink):
 
 def send(fpless, folder, collector, proxy):
     """All of the store through the proxy, while the collector is restarted."""
-    nr_profiles = WINDOWS * len(WANTED)
+    nr_profiles = WINDOWS * len(NAMES)
     proxy.answers += [proxy.take_and_hang_up, None] * LOST
     words = [fpless, "push", "otlp", proxy.url, "--store", os.path.join(folder, "store"), "--state", os.path.join(folder, "state"),
              "--every", "0.05", "--retry", "0.05"]
@@ -185,7 +167,7 @@ def main():
             os.mkdir(os.path.join(folder, name))
             os.chmod(os.path.join(folder, name), 0o777)
         os.chmod(folder, 0o755)
-        make_store(fpless, os.path.join(folder, "store"))
+        make_store(fpless, os.path.join(folder, "store"), WINDOWS, int(time.time()) - 10 * WINDOWS - 300)
         collector.start()
         try:
             send(fpless, folder, collector, proxy)
@@ -193,7 +175,8 @@ def main():
             collector.stop()
             proxy.stop()
             sink.stop()
-    found, wanted = sums_of(sink), {key: nr * WINDOWS for key, nr in WANTED.items()}
+    found, wanted = sums_of(sink), {(service, stack): nr * WINDOWS for service, stacks in NAMES.items()
+                                      for stack, nr in stacks.items()}
     print(f"{collector.nr_starts - 1} restarts, {LOST} lost answers, {len(proxy.requests)} requests, {len(sink.requests)} from the collector")
     for key in sorted(set(found) | set(wanted)):
         print(*key, f"{found.get(key, 0):g} samples of {wanted.get(key, 0)}", sep="\t")
