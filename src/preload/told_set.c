@@ -8,12 +8,29 @@ static uint8_t *cell_of(struct told_set *set, uintptr_t addr)
 	return &set->cells[told_hash(addr) >> (64 - TOLD_CELLS_LOG2)];
 }
 
-/* Slot number @idx of those in which @addr may be. The cell's bits are the highest of the hash. */
+/*
+ * Slot number @idx of those in which @addr may be, TOLD_WINDOW in each level. The cell's bits are
+ * the highest of the hash.
+ */
 static struct told_slot *slot_of(struct told_set *set, uintptr_t addr, uint32_t idx)
 {
-	uint64_t first = told_hash(addr) >> (64 - TOLD_SLOTS_LOG2);
+	uint32_t level = idx / TOLD_WINDOW;
+	uint32_t log2 = TOLD_LEVEL0_LOG2 + TOLD_GROWTH_LOG2 * level;
+	uint64_t first = told_hash(addr) >> (64 - log2);
 
-	return &set->slots[(first + idx) & ((1u << TOLD_SLOTS_LOG2) - 1)];
+	return &set->slots[TOLD_LEVEL_FIRST(level) +
+			   ((first + idx % TOLD_WINDOW) & ((1u << log2) - 1))];
+}
+
+/* An address is in slot number @idx: who looks for one has to look as far. */
+static void reach(struct told_set *set, uint32_t idx)
+{
+	uint32_t want = idx / TOLD_WINDOW + 1;
+	uint32_t have = __atomic_load_n(&set->nr_levels, __ATOMIC_RELAXED);
+
+	while (have < want && !__atomic_compare_exchange_n(&set->nr_levels, &have, want, true,
+							   __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
 }
 
 /* Change the cell by @by; one that is full stays so, and one that becomes it. */
@@ -34,7 +51,7 @@ void told_set_mark(struct told_set *set, uintptr_t addr)
 
 void told_set_add(struct told_set *set, uintptr_t addr, uint64_t size, uint64_t weight)
 {
-	for (uint32_t i = 0; i < TOLD_WINDOW; i++) {
+	for (uint32_t i = 0; i < TOLD_WINDOW * TOLD_LEVELS; i++) {
 		struct told_slot *slot = slot_of(set, addr, i);
 		uintptr_t free_slot = 0;
 
@@ -43,6 +60,7 @@ void told_set_add(struct told_set *set, uintptr_t addr, uint64_t size, uint64_t 
 			continue;
 		slot->size = size;
 		slot->weight = weight;
+		reach(set, i);
 		told_set_mark(set, addr);
 		return;
 	}
@@ -51,7 +69,9 @@ void told_set_add(struct told_set *set, uintptr_t addr, uint64_t size, uint64_t 
 
 enum told_answer told_set_take(struct told_set *set, uintptr_t addr, struct told_slot *ret)
 {
-	for (uint32_t i = 0; i < TOLD_WINDOW; i++) {
+	uint32_t nr_levels = __atomic_load_n(&set->nr_levels, __ATOMIC_RELAXED);
+
+	for (uint32_t i = 0; i < TOLD_WINDOW * nr_levels; i++) {
 		struct told_slot *slot = slot_of(set, addr, i);
 
 		if (__atomic_load_n(&slot->addr, __ATOMIC_RELAXED) != addr)

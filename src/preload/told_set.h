@@ -10,8 +10,18 @@
 #include <stdint.h>
 
 #define TOLD_CELLS_LOG2 14u
-#define TOLD_SLOTS_LOG2 17u
 #define TOLD_WINDOW	16u /* slots from the first one of an address, in which it may be */
+/*
+ * An address that finds no room in one level goes to the next one, which is larger. A process with
+ * few samples so touches few pages: a page that is touched first costs more than telling a sample.
+ */
+#define TOLD_LEVELS		4u
+#define TOLD_LEVEL0_LOG2	8u
+#define TOLD_GROWTH_LOG2	3u
+#define TOLD_LEVEL_FIRST(level) /* its first slot */                                   \
+	((((1u << TOLD_GROWTH_LOG2 * (level)) - 1u) / ((1u << TOLD_GROWTH_LOG2) - 1u)) \
+	 << TOLD_LEVEL0_LOG2)
+#define TOLD_SLOTS TOLD_LEVEL_FIRST(TOLD_LEVELS) /* 149,760 */
 /* A cell that stays so: not all of its addresses are in a slot. */
 #define TOLD_CELL_FULL 255u
 
@@ -23,7 +33,8 @@ struct told_slot {
 /* All 0: empty. The slots are as many pages as are touched. */
 struct told_set {
 	uint8_t cells[1u << TOLD_CELLS_LOG2]; /* addresses that lie there */
-	struct told_slot slots[1u << TOLD_SLOTS_LOG2];
+	uint32_t nr_levels;		      /* that have had an address */
+	struct told_slot slots[TOLD_SLOTS];
 };
 
 /* The library's. Hidden: reached without the table of what other libraries may define. */

@@ -12,7 +12,7 @@
 #include "preload/strata.h"
 #include "preload/told_set.h"
 
-#define NR_ADDRS (3u << TOLD_SLOTS_LOG2)
+#define NR_ADDRS (3 * TOLD_SLOTS)
 
 static uint32_t lcg(uint32_t *seed)
 {
@@ -116,7 +116,7 @@ static void none_is_lost_where_there_is_no_room(void **state)
 		nr_unknown += answer == TOLD_UNKNOWN;
 	}
 	assert_int_equal(nr_taken + nr_unknown, NR_ADDRS);
-	assert_in_range(nr_taken, 1, 1u << TOLD_SLOTS_LOG2);
+	assert_in_range(nr_taken, 1, TOLD_SLOTS);
 	free(set);
 }
 
@@ -155,7 +155,7 @@ static void threads_do_not_disturb_each_other(void **state)
 	}
 	for (size_t i = 0; i < sizeof(shared->cells); i++)
 		assert_int_equal(shared->cells[i], 0);
-	for (size_t i = 0; i < 1u << TOLD_SLOTS_LOG2; i++)
+	for (size_t i = 0; i < TOLD_SLOTS; i++)
 		assert_int_equal(shared->slots[i].addr, 0);
 	free(shared);
 }
