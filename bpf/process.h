@@ -100,8 +100,10 @@ static __always_inline void life_send(struct fpl_life *life)
 
 	life->header.size = sizeof(*life);
 	life->header.time_ns = bpf_ktime_get_ns();
-	if (!bpf_ringbuf_output(&ring, life, sizeof(*life), BPF_RB_FORCE_WAKEUP))
+	if (!bpf_ringbuf_output(&ring, life, sizeof(*life), BPF_RB_NO_WAKEUP)) {
+		reader_wake();
 		return;
+	}
 	count = bpf_map_lookup_elem(&counters, &zero);
 	if (count)
 		__sync_fetch_and_add(&count->life_lost, 1);

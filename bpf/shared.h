@@ -567,8 +567,8 @@ struct fpl_config {
 	__u32 record_every;   /* send every n-th kernel walk as FPL_RECORD_WALK, with
 				 snapshot_bytes of stack; 0: none */
 	__u32 wakeup_bytes;   /* fill of the ring that wakes its reader; life records and snapshots
-				 always wake it, other records never: read the ring a few times a
-				 second */
+				 wake it if it says that it sleeps (reader_sleeps), other records
+				 never: read the ring a few times a second */
 	__u32 nr_stack_groups; /* entries of `stacks`: a power of two */
 	__u32 fp_depth;	       /* limit of frames of the kernel's frame-pointer walk, at most
 				  FPL_FP_DEPTH_MAX */

@@ -352,9 +352,6 @@ static __always_inline __u64 snapshot_fill(struct fpl_scratch *s, struct fpl_sna
 	return snapshot_put_regs(s, to, type, regs_off) ? size : 0;
 }
 
-/* With this much in the ring its reader has been woken already. */
-#define SNAPSHOT_TOLD_BYTES 65536u
-
 /*
  * Send a record of @type with the first @nr_user user frames of the sample, its other frames,
  * registers and stack. Returns 0, or non-zero where the ring has no room for it.
@@ -363,7 +360,7 @@ WALK_GLOBAL int snapshot_send(struct fpl_scratch *s, __u32 type, __u32 nr_user, 
 {
 	struct fpl_snapshot *to, *last;
 	struct fpl_sample *sample;
-	__u64 size, flags = BPF_RB_FORCE_WAKEUP;
+	__u64 size;
 
 	if (!s)
 		return -1;
@@ -391,10 +388,9 @@ WALK_GLOBAL int snapshot_send(struct fpl_scratch *s, __u32 type, __u32 nr_user, 
 
 	__u32 id = sample->id;
 
-	if (to->shared.size && bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > SNAPSHOT_TOLD_BYTES)
-		flags = ring_wakeup();
-	if (bpf_ringbuf_output(&ring, to->bytes, size, flags))
+	if (bpf_ringbuf_output(&ring, to->bytes, size, ring_wakeup()))
 		return -1;
+	reader_wake();
 	s->counted_id = id;
 	if (type == FPL_RECORD_SNAPSHOT && !to->shared.size) {
 		to->id = id;

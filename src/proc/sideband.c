@@ -17,10 +17,27 @@
 /* Tried in this order: 256 KiB hold about 2,500 mappings between two drains. */
 static const size_t buffer_pages[] = { 64, 16, 4 };
 
-struct sideband_cpu {
+/*
+ * Room in the alarm's buffer: for a record of a mapping whose path has some 400 bytes, behind one
+ * that counts records without room.
+ */
+#define ALARM_BYTES 512u
+
+struct sideband_event {
 	int fd;
-	struct perf_event_mmap_page *meta; /* mapped: meta page, then the buffer */
+	struct perf_event_mmap_page *meta; /* mapped: meta page, then the buffer. NULL: none */
 	size_t buffer_size;
+};
+
+/*
+ * A wakeup costs the process that makes a mapping 6 us, as much as the record itself, so only a
+ * reader that sleeps is woken. perf wakes by bytes alone. So an event of its own wakes by each
+ * record, as long as its buffer has room: its records are never read, and its tail says how much
+ * room there is.
+ */
+struct sideband_cpu {
+	struct sideband_event records;
+	struct sideband_event alarm;
 };
 
 struct sideband {
@@ -175,12 +192,47 @@ int sideband_parse(const void *bytes, size_t size, struct sideband_record *ret)
 	return r.bad ? -EINVAL : keep;
 }
 
-static int open_cpu(int cpu, bool cgroups, struct sideband_cpu *ret)
+/* Open an event as @attr says, with a buffer of @buffer_size bytes. Returns -errno. */
+static int open_event(struct perf_event_attr *attr, int cpu, size_t buffer_size,
+		      struct sideband_event *ret)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	attr->size = sizeof(*attr);
+	attr->type = PERF_TYPE_SOFTWARE;
+	attr->config = PERF_COUNT_SW_DUMMY;
+	attr->watermark = 1;
+
+	AUTO_FD int fd = (int)syscall(SYS_perf_event_open, attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+
+	void *map = mmap(NULL, page + buffer_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (map == MAP_FAILED)
+		return -errno;
+	*ret = (struct sideband_event){ TAKE_FD(fd), map, buffer_size };
+	return 0;
+}
+
+static void close_event(struct sideband_event *event)
+{
+	if (!event->meta)
+		return;
+	munmap(event->meta, event->buffer_size + (size_t)sysconf(_SC_PAGESIZE));
+	close(event->fd);
+}
+
+static int open_alarm(int cpu, struct sideband_event *ret)
+{
+	struct perf_event_attr attr = { .mmap = 1, .wakeup_watermark = 1 };
+
+	return open_event(&attr, cpu, (size_t)sysconf(_SC_PAGESIZE), ret);
+}
+
+static int open_records(int cpu, bool cgroups, struct sideband_event *ret)
 {
 	struct perf_event_attr attr = {
-		.size = sizeof(attr),
-		.type = PERF_TYPE_SOFTWARE,
-		.config = PERF_COUNT_SW_DUMMY,
 		.sample_type = PERF_SAMPLE_TIME,
 		.sample_id_all = 1,
 		.mmap = 1,
@@ -192,10 +244,6 @@ static int open_cpu(int cpu, bool cgroups, struct sideband_cpu *ret)
 		.cgroup = cgroups,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
-		/* Each record wakes the reader, which paces itself: until it has read of a new
-		 * mapping, code there is walked by the previous mapping. */
-		.watermark = 1,
-		.wakeup_watermark = 1,
 	};
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	int code = 0;
@@ -203,22 +251,19 @@ static int open_cpu(int cpu, bool cgroups, struct sideband_cpu *ret)
 	for (size_t i = 0; i < ARRAY_SIZE(buffer_pages); i++) {
 		size_t size = buffer_pages[i] * page;
 
-		AUTO_FD int fd =
-			(int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-		if (fd < 0)
-			return -errno;
-
-		void *map = mmap(NULL, page + size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-
-		code = map == MAP_FAILED ? -errno : 0;
-		if (!code) {
-			ret->meta = map;
-			ret->buffer_size = size;
-			ret->fd = TAKE_FD(fd);
-			return 0;
-		}
+		attr.wakeup_watermark = (uint32_t)(size / 2);
+		code = open_event(&attr, cpu, size, ret);
+		if (!code)
+			break;
 	}
 	return code;
+}
+
+static int open_cpu(int cpu, bool cgroups, struct sideband_cpu *ret)
+{
+	int code = open_alarm(cpu, &ret->alarm);
+
+	return code ? code : open_records(cpu, cgroups, &ret->records);
 }
 
 int sideband_open(const int *cpus, size_t nr_cpus, bool cgroups, struct sideband **ret,
@@ -232,14 +277,12 @@ int sideband_open(const int *cpus, size_t nr_cpus, bool cgroups, struct sideband
 	sideband->record = malloc(UINT16_MAX + 1);
 	sideband->cpus = calloc(nr_cpus, sizeof(*sideband->cpus));
 	for (size_t i = 0; sideband->cpus && sideband->record && i < nr_cpus; i++) {
+		sideband->nr = i + 1;
 		code = open_cpu(cpus[i], cgroups, &sideband->cpus[i]);
-		if (code == -ENODEV) { /* the CPU went offline just now: it runs nothing */
-			sideband->cpus[i].fd = -1;
+		if (code == -ENODEV) /* the CPU went offline just now: it runs nothing */
 			code = 0;
-		}
 		if (code)
 			break;
-		sideband->nr = i + 1;
 	}
 	if (code) {
 		sideband_close(sideband);
@@ -256,52 +299,85 @@ void sideband_close(struct sideband *sideband)
 	if (!sideband)
 		return;
 	for (size_t i = 0; i < sideband->nr; i++) {
-		struct sideband_cpu *cpu = &sideband->cpus[i];
-
-		if (cpu->meta)
-			munmap(cpu->meta, cpu->buffer_size + (size_t)sysconf(_SC_PAGESIZE));
-		if (cpu->fd >= 0)
-			close(cpu->fd);
+		close_event(&sideband->cpus[i].records);
+		close_event(&sideband->cpus[i].alarm);
 	}
 	free(sideband->cpus);
 	free(sideband->record);
 	free(sideband);
 }
 
-int sideband_fd(const struct sideband *sideband, size_t idx)
+int sideband_fd(const struct sideband *sideband, size_t idx, enum sideband_fd which)
 {
-	return sideband->cpus[idx].fd;
+	const struct sideband_cpu *cpu = &sideband->cpus[idx];
+	const struct sideband_event *event =
+		which == SIDEBAND_FD_ALARM ? &cpu->alarm : &cpu->records;
+
+	return event->meta ? event->fd : -1;
+}
+
+static uint64_t head_of(const struct sideband_event *event)
+{
+	return __atomic_load_n(&event->meta->data_head, __ATOMIC_ACQUIRE);
+}
+
+/* Give the alarm's buffer room for @size bytes. */
+static void set_room(struct sideband_event *alarm, uint64_t size)
+{
+	if (alarm->meta) /* the kernel leaves the last byte free */
+		__atomic_store_n(&alarm->meta->data_tail, head_of(alarm) + 1 + size,
+				 __ATOMIC_SEQ_CST);
+}
+
+bool sideband_arm(struct sideband *sideband)
+{
+	bool is_empty = true;
+
+	for (size_t i = 0; i < sideband->nr; i++)
+		set_room(&sideband->cpus[i].alarm, ALARM_BYTES);
+	for (size_t i = 0; i < sideband->nr; i++) {
+		const struct sideband_event *records = &sideband->cpus[i].records;
+
+		if (records->meta && head_of(records) != records->meta->data_tail)
+			is_empty = false;
+	}
+	return is_empty;
+}
+
+void sideband_disarm(struct sideband *sideband)
+{
+	for (size_t i = 0; i < sideband->nr; i++)
+		set_room(&sideband->cpus[i].alarm, 0);
 }
 
 /* Copies @size bytes from position @at of the circular buffer. */
-static void copy_out(const struct sideband_cpu *cpu, uint64_t at, void *to, size_t size)
+static void copy_out(const struct sideband_event *from, uint64_t at, void *to, size_t size)
 {
-	const uint8_t *buffer = (const uint8_t *)cpu->meta + cpu->meta->data_offset;
-	size_t off = (size_t)(at % cpu->buffer_size);
-	size_t first = cpu->buffer_size - off < size ? cpu->buffer_size - off : size;
+	const uint8_t *buffer = (const uint8_t *)from->meta + from->meta->data_offset;
+	size_t off = (size_t)(at % from->buffer_size);
+	size_t first = from->buffer_size - off < size ? from->buffer_size - off : size;
 
 	memcpy(to, buffer + off, first);
 	memcpy((uint8_t *)to + first, buffer, size - first);
 }
 
-static size_t drain_cpu(struct sideband *sideband, struct sideband_cpu *cpu,
-			void (*fn)(const struct sideband_record *record, void *ctx), void *ctx)
+static size_t drain_event(struct sideband *sideband, struct sideband_event *from,
+			  void (*fn)(const struct sideband_record *record, void *ctx), void *ctx)
 {
-	uint64_t head = __atomic_load_n(&cpu->meta->data_head, __ATOMIC_ACQUIRE);
-	uint64_t tail = cpu->meta->data_tail;
+	uint64_t head = head_of(from), tail = from->meta->data_tail;
 	size_t nr_bad = 0;
 
 	while (tail < head) {
 		struct perf_event_header header;
 		struct sideband_record record;
 
-		copy_out(cpu, tail, &header, sizeof(header));
+		copy_out(from, tail, &header, sizeof(header));
 		if (header.size < sizeof(header) || header.size > head - tail) {
 			nr_bad++; /* no way to find the next record */
 			tail = head;
 			break;
 		}
-		copy_out(cpu, tail, sideband->record, header.size);
+		copy_out(from, tail, sideband->record, header.size);
 		tail += header.size;
 
 		int keep = sideband_parse(sideband->record, header.size, &record);
@@ -311,7 +387,7 @@ static size_t drain_cpu(struct sideband *sideband, struct sideband_cpu *cpu,
 		else if (keep)
 			fn(&record, ctx);
 	}
-	__atomic_store_n(&cpu->meta->data_tail, tail, __ATOMIC_RELEASE);
+	__atomic_store_n(&from->meta->data_tail, tail, __ATOMIC_RELEASE);
 	return nr_bad;
 }
 
@@ -321,8 +397,8 @@ size_t sideband_drain(struct sideband *sideband,
 	size_t nr_bad = 0;
 
 	for (size_t i = 0; i < sideband->nr; i++) {
-		if (sideband->cpus[i].meta)
-			nr_bad += drain_cpu(sideband, &sideband->cpus[i], fn, ctx);
+		if (sideband->cpus[i].records.meta)
+			nr_bad += drain_event(sideband, &sideband->cpus[i].records, fn, ctx);
 	}
 	return nr_bad;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The perf side-band: one dummy software event per CPU that reports executable mappings (with
+ * The perf side-band: a dummy software event per CPU that reports executable mappings (with
  * build-id), exec, fork and exit of every process. perf_event_open(2). It has no record for munmap
  * and mremap, is unordered across CPUs and can overflow: a record is news, /proc is the truth.
  */
@@ -58,8 +58,23 @@ FPL_MUST_CHECK int sideband_open(const int *cpus, size_t nr_cpus, bool cgroups,
 				 struct sideband **ret, struct fpl_err *err);
 void sideband_close(struct sideband *sideband);
 
-/* The fd of the event on CPU number @idx of @cpus, readable when there are records. */
-int sideband_fd(const struct sideband *sideband, size_t idx);
+enum sideband_fd {
+	SIDEBAND_FD_ALARM,   /* readable when a mapping was made since sideband_arm() */
+	SIDEBAND_FD_RECORDS, /* readable when the buffer is half full */
+};
+
+/* One of the fds of CPU number @idx of @cpus. -1: the CPU was offline. */
+int sideband_fd(const struct sideband *sideband, size_t idx, enum sideband_fd which);
+
+/*
+ * Before the reader sleeps: the next executable mapping on each CPU makes its alarm readable, if
+ * its path has at most some 400 bytes. Exec, fork and exit do not: the kernel side tells of these
+ * (bpf/process.h). Returns false if there are records already. Cost: three cache lines a CPU.
+ */
+bool sideband_arm(struct sideband *sideband);
+
+/* Once the reader is awake, and reads the records by itself: mappings wake no one. */
+void sideband_disarm(struct sideband *sideband);
 
 /*
  * Call @fn for every record in the buffers, CPU by CPU, each in its order. A record is gone after

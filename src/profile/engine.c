@@ -334,17 +334,35 @@ struct next_drain {
 	bool is_busy;
 };
 
+/* Let mappings and lives wake this thread from now on. Returns whether nothing came before. */
+static bool arm(struct engine *engine)
+{
+	bool drained = kernel_side_arm(&engine->kernel, clock_monotonic_ns());
+
+	return sideband_arm(engine->sideband) && drained;
+}
+
+/* Sleep until data comes, for @ms at most. */
+static void sleep_for_data(struct engine *engine, int ms)
+{
+	struct epoll_event event;
+
+	epoll_wait(engine->epoll_fd, &event, 1, ms);
+	kernel_side_disarm(&engine->kernel);
+	sideband_disarm(engine->sideband);
+}
+
 /*
  * Wait for records until @until, at most. Handle them at once, unless that was done a moment ago;
- * for records in quick succession, one sleep serves them all, and epoll is not asked.
+ * for records in quick succession, one sleep serves them all, and neither is epoll asked, nor does
+ * a record wake this thread.
  */
 static void await(struct engine *engine, const struct next_drain *next, uint64_t until)
 {
 	uint64_t pause_until = next->time_ns < until ? next->time_ns : until;
-	struct epoll_event event;
 
 	if (!next->is_busy)
-		epoll_wait(engine->epoll_fd, &event, 1, next->time_ns ? idle_ms(engine, until) : 0);
+		sleep_for_data(engine, next->time_ns && arm(engine) ? idle_ms(engine, until) : 0);
 	sleep_until(engine, pause_until);
 }
 

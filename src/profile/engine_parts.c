@@ -117,8 +117,13 @@ static int watch_data(struct engine *engine, struct fpl_err *err)
 		code = watch(engine, compiler_fd(engine->tables.compiler), WATCH_DATA, err);
 	if (!code)
 		code = watch(engine, lookups_fd(engine->lookups), WATCH_ANSWERS, err);
-	for (size_t i = 0; !code && i < engine->sources[0].cpus.nr; i++)
-		code = watch(engine, sideband_fd(engine->sideband, i), WATCH_DATA, err);
+	for (size_t i = 0; !code && i < engine->sources[0].cpus.nr; i++) {
+		code = watch(engine, sideband_fd(engine->sideband, i, SIDEBAND_FD_ALARM),
+			     WATCH_DATA, err);
+		if (!code)
+			code = watch(engine, sideband_fd(engine->sideband, i, SIDEBAND_FD_RECORDS),
+				     WATCH_DATA, err);
+	}
 	if (!code && engine->options->listener)
 		code = watch(engine, engine->options->listener->stop_fd, WATCH_LISTENER, err);
 	if (!code && engine->command.pid)

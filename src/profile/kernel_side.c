@@ -594,6 +594,17 @@ int kernel_side_ring_fd(const struct kernel_side *kernel)
 	return ring_buffer__epoll_fd(kernel->ring);
 }
 
+bool kernel_side_arm(struct kernel_side *kernel, uint64_t now)
+{
+	__atomic_store_n(&kernel->skel->bss->reader_sleeps, 1, __ATOMIC_SEQ_CST);
+	return kernel_side_drain(kernel, now);
+}
+
+void kernel_side_disarm(struct kernel_side *kernel)
+{
+	__atomic_store_n(&kernel->skel->bss->reader_sleeps, 0, __ATOMIC_RELAXED);
+}
+
 bool kernel_side_is_target(void *ctx, uint32_t pid)
 {
 	const struct kernel_side *kernel = ctx;

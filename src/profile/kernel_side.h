@@ -135,6 +135,13 @@ int kernel_side_ring_fd(const struct kernel_side *kernel);
 /* Hand on the records there are, at @now (CLOCK_MONOTONIC). False: the taker refused more of them
  * for now. */
 bool kernel_side_drain(struct kernel_side *kernel, uint64_t now);
+/*
+ * Before this thread sleeps: the next life record, or snapshot, makes kernel_side_ring_fd()
+ * readable. What came before is handed on, with the same result as kernel_side_drain().
+ */
+bool kernel_side_arm(struct kernel_side *kernel, uint64_t now);
+/* Once it is awake, and drains by itself: no record wakes it but where the ring fills. */
+void kernel_side_disarm(struct kernel_side *kernel);
 /* This thread has slept until @now because there was nothing to hand on: that is no gap between two
  * drains. */
 void kernel_side_woken(struct kernel_side *kernel, uint64_t now);
