@@ -285,8 +285,7 @@ static __always_inline __u32 held_of(struct task_struct *prev, __u32 state)
 	if (state & STATE_FROZEN)
 		return FPL_HELD_FROZEN;
 	/* one that waits for vfork(2) counts as frozen, whether its cgroup is or not */
-	return BPF_CORE_READ_BITFIELD_PROBED(prev, frozen) &&
-			       (BPF_CORE_READ(prev, jobctl) & JOBCTL_TRAP_FREEZE)
+	return (prev->jobctl & JOBCTL_TRAP_FREEZE) && BPF_CORE_READ_BITFIELD(prev, frozen)
 		       ? FPL_HELD_FROZEN
 		       : FPL_HELD_NOT;
 }
@@ -364,7 +363,7 @@ static __always_inline void switched_late(struct task_struct *prev)
  * tells it, which is not to be believed where a signal is pending. */
 static __always_inline __u32 state_of(struct task_struct *prev, int preempt, __u32 told)
 {
-	__u32 state = preempt ? 0 : BPF_CORE_READ(prev, __state);
+	__u32 state = preempt ? 0 : prev->__state;
 
 	return state == STATE_WAKING ? told : state;
 }
