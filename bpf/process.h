@@ -24,7 +24,8 @@ __u32 epoch;
 
 /*
  * Pointers in the kernel's structures are read as numbers, by a helper: for each direct load the
- * verifier searches all of the kernel's BTF for the type, 1 to 2 ms each.
+ * verifier searches all of the kernel's BTF for the type, 1 to 2 ms each. The helper takes 20 ns,
+ * so what each sample or each switch needs is loaded.
  */
 static __always_inline __u64 mm_of(struct task_struct *task)
 {

@@ -176,7 +176,7 @@ recent_find(struct fpl_scratch *s, struct task_struct *task, __u32 tgid, __u64 s
 
 	if (recent->tgid != tgid || recent->epoch != *(volatile __u32 *)&epoch ||
 	    recent->start_ns != start_ns || recent->exec_id != task->self_exec_id ||
-	    recent->mm != mm_of(task) || (task->flags & PF_EXITING) || !tgid)
+	    recent->mm != (__u64)task->mm || (task->flags & PF_EXITING) || !tgid)
 		return 0;
 	return recent;
 }
