@@ -4,6 +4,7 @@
 Each load is a class with `name`, what its code is made of, and start(); inputs are made on the spot.
 """
 
+import glob
 import os
 import shutil
 import subprocess
@@ -107,6 +108,11 @@ func main() {
 """
 
 
+def find_postgres():
+    """Debian keeps its programs out of the PATH."""
+    os.environ["PATH"] += "".join(os.pathsep + folder for folder in sorted(glob.glob("/usr/lib/postgresql/*/bin")))
+
+
 def missing(*programs):
     return [program for program in programs if not shutil.which(program)]
 
@@ -144,7 +150,8 @@ class Postgres(Load):
     name, language = "postgres", "C, pgbench beside it"
     needs = ("pgbench", "setpriv", "pg_ctl")
 
-    def start(self, spawn):
+    def serve(self, spawn):
+        """Start a server with a database of pgbench's. Returns what a client needs to find it."""
         shutil.chown(self.folder, "postgres")
         data = os.path.join(self.folder, "data")
         as_user = ["setpriv", "--reuid", "postgres", "--regid", "postgres", "--clear-groups"]
@@ -154,7 +161,10 @@ class Postgres(Load):
         where = ["-h", self.folder, "-U", "postgres"]
         subprocess.run(["sh", "-c", "until pg_isready -q -h \"$0\"; do sleep 0.1; done", self.folder], check=True, timeout=60)
         subprocess.run(["pgbench", *where, "-i", "-s", "5", "-q", "postgres"], check=True, **quiet)
-        spawn(["pgbench", *where, "-c", "4", "-T", "100000", "postgres"], **quiet)
+        return [*where, "postgres"]
+
+    def start(self, spawn):
+        spawn(["pgbench", "-c", "4", "-T", "100000", *self.serve(spawn)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 class Build(Load):

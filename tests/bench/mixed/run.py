@@ -147,9 +147,7 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--keep", help="write the stacks here")
     options = parser.parse_args()
-    os.environ["PATH"] += "".join(os.pathsep + folder for folder in sorted(
-        "/usr/lib/postgresql/%s/bin" % version for version in
-        (os.listdir("/usr/lib/postgresql") if os.path.isdir("/usr/lib/postgresql") else ())))
+    loads.find_postgres()
     folder = tempfile.mkdtemp(prefix="fpless-mixed-")
     os.chmod(folder, 0o755)  # PostgreSQL runs as a user of its own
     groups, names = [], {}
