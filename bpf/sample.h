@@ -223,8 +223,7 @@ static __always_inline int sample_take(struct moment *moment, struct fpl_counter
 		return 1;
 	}
 
-	/* loaded, as in recent_find(): start_of() takes 40 ns more in each sample */
-	__u64 start_ns = task->group_leader->start_boottime;
+	__u64 start_ns = task->group_leader->start_boottime; /* start_of() takes 40 ns more */
 	struct fpl_recent *recent = recent_find(s, task, pid_tgid >> 32, start_ns);
 
 	int is_target = recent || is_active(task, pid_tgid >> 32, start_ns);
