@@ -530,7 +530,7 @@ static __always_inline __u32 wait_flags_hidden(struct fpl_scratch *s,
 static __noinline void links_begin(struct fpl_scratch *s, const struct fpl_thread_times *t)
 {
 	links_clear(s);
-	for (__u32 i = 0; t && config.nr_links && i + 1 < FPL_LINKS_MAX; i++)
+	for (__u32 i = 0; t && i < config.nr_links && i + 1 < FPL_LINKS_MAX; i++)
 		s->given.links[i] = t->links[i];
 }
 

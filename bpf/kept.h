@@ -9,6 +9,10 @@
  * `stacks` without being counted, and the thread's storage keeps its place there. What is not
  * sampled leaves no trace in the books; it costs the walk, and, where the stack is a new one, its
  * record and its slot in `stacks`, which is as large as in any run.
+ *
+ * With FPL_CONFIG_PAIRS a sample has a key, which is not known either when the wait begins. The
+ * kept stack is then one that links lead to, as that of a waker, and the sample has none: its first
+ * link is its own stack, the second that of who ended the wait.
  */
 #pragma once
 
@@ -33,10 +37,11 @@ static __always_inline struct fpl_stack *kept_stack(__u32 kept)
 	return stack && stack->id && stack->id != FPL_STACK_CLAIMED ? stack : 0;
 }
 
-/* Count a sample of @task, which began to wait in @state before the run did: it is not the current
- * thread, so its kernel stack is there, and its user stack is not. */
-static __noinline void kept_unwalked(struct task_struct *task, struct fpl_counters *count,
-				     __u64 weight, __u32 state)
+/* Count a sample of @task, which waited in @state, with its key. @id: of the stack that its first
+ * link leads to. 0: it began to wait before the run did, and is not the current thread, so its
+ * kernel stack is there, and its user stack is not. */
+static __noinline void kept_sample(struct task_struct *task, struct fpl_counters *count,
+				   __u64 weight, __u32 state, __u32 id)
 {
 	struct fpl_thread_times *t = times_of(task);
 	struct fpl_scratch *s = slot_scratch(SLOT_FIRST_OF_TASKS);
@@ -45,10 +50,15 @@ static __noinline void kept_unwalked(struct task_struct *task, struct fpl_counte
 		count->lost[FPL_LOST_SCRATCH]++;
 		return;
 	}
-	task_sample_begin(task, s, SLOT_FIRST_OF_TASKS, weight, wait_flags_hidden(s, t, state));
+	links_clear(s);
+	s->given.links[0] = id;
+	s->given.links[1] = t->ended_by;
+	task_sample_begin(task, s, weight, wait_flags_hidden(s, t, state), id);
 	s->sample.header.time_ns = bpf_ktime_get_ns();
-	if (mm_of(task) && (config.flags & FPL_CONFIG_USER))
+	if (!id && mm_of(task) && (config.flags & FPL_CONFIG_USER))
 		s->sample.stop = FPL_STOP_NOT_WALKED;
+	if (config.flags & FPL_CONFIG_LOCKS)
+		image_note(s, mm_of(task)); /* what the lock is named by */
 	count->frames += s->sample.nr_kernel;
 	sample_count(s, count);
 }
@@ -85,12 +95,18 @@ static long kept_count(__u32 idx, void *arg)
 		return 0;
 	}
 	if (kept == FPL_KEPT_NOT) {
-		kept_unwalked(task, count, weight, state);
+		kept_sample(task, count, weight, state, 0);
 		return 0;
 	}
 	stack = kept == FPL_KEPT_FULL ? 0 : kept_stack(kept);
 	if (!stack) {
 		count->lost[FPL_LOST_STACK_MAP_FULL]++;
+		return 0;
+	}
+	if (state == FPL_THREAD_BLOCKED && (config.flags & FPL_CONFIG_PAIRS)) {
+		count->fired++; /* as a waker's stack, which is taken out of the books */
+		stack_add(stack, 0);
+		kept_sample(task, count, weight, state, stack->id);
 		return 0;
 	}
 	stack_add(stack, weight);
@@ -122,9 +138,13 @@ static __always_inline void kept_take(void *ctx, struct task_struct *prev)
 	t->kept[0] = t->kept[1] = FPL_KEPT_NOT;
 	if (!(config.block_states & ((is_blocked ? t->sleep : 0) | FPL_STATE_RUNNABLE)))
 		return; /* no sample of it can be due */
+	if (is_blocked && (config.flags & FPL_CONFIG_LOCKS) && !lock_addr(prev))
+		return;
 	s = wait_begin(&moment, 0, t, t->state);
 	if (!s)
 		return;
+	if (is_blocked && (config.flags & FPL_CONFIG_PAIRS))
+		moment.flags = FPL_SAMPLE_WAKER;
 	s->kept[0] = s->kept[1] = FPL_KEPT_FILTERED;
 	sample_at(&moment);
 	kept_note(prev, moment.slot);

@@ -150,15 +150,17 @@ static __noinline __u32 stack_keep(struct fpl_scratch *s, struct fpl_counters *c
 }
 
 /* Keep the stack of a wait that begins, whose walk had @result. Behind a wait that is blocked comes
- * one for a CPU, which has the same stack in another state. Returns 0. */
+ * one for a CPU, which has the same stack in another state. A stack that samples lead to has the
+ * flag FPL_SAMPLE_WAKER in place of a state. Returns 0. */
 WALK_GLOBAL int sample_end_kept(struct fpl_scratch *s, struct fpl_counters *count, int result)
 {
 	if (!s || !count)
 		return 0;
 	s->kept[0] = s->kept[1] = stack_keep(s, count, result);
-	if (!(s->sample.flags & FPL_SAMPLE_BLOCKED) || !(config.block_states & FPL_STATE_RUNNABLE))
+	if (!(s->sample.flags & (FPL_SAMPLE_BLOCKED | FPL_SAMPLE_WAKER)) ||
+	    !(config.block_states & FPL_STATE_RUNNABLE))
 		return 0;
-	s->sample.flags &= (__u8)~FPL_SAMPLE_STATE;
+	s->sample.flags &= (__u8) ~(FPL_SAMPLE_STATE | FPL_SAMPLE_WAKER);
 	s->sample.flags |= FPL_SAMPLE_RUNNABLE | FPL_SAMPLE_WOKEN;
 	s->sample.nr_key = 0;
 	s->kept[1] = stack_keep(s, count, result);

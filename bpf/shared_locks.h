@@ -35,7 +35,8 @@ enum fpl_wait_word {
 /*
  * Links of a key: ids of records with FPL_SAMPLE_WAKER. The first is who ended the wait, the next
  * who ended that thread's last wait before it, and so on. 0: the thread before has not been woken
- * up yet, or there are no more than config.nr_links.
+ * up yet, or there are no more than config.nr_links. Where stacks of pairs are kept (bpf/kept.h),
+ * the sample's own stack comes before them; 0: the sample has it itself.
  */
 #define FPL_LINKS_MAX 4u
 

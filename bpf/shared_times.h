@@ -55,9 +55,12 @@ struct fpl_thread_times {
 	union {
 		__u32 links[FPL_LINKS_MAX - 1]; /* with config.nr_links: as in keys, of the last
 						   wait that is asked for */
-		/* where stacks are kept: the places of the stack of its last wait, where that was
-		 * blocked and where it was runnable: FPL_KEPT_* */
-		__u32 kept[FPL_KEPT_COUNT];
+		struct {			/* where stacks are kept */
+			__u32 ended_by;		/* the same as links[0], with FPL_CONFIG_PAIRS */
+			/* The places of the stack of its last wait, where that was blocked and
+			 * where it was runnable: FPL_KEPT_* */
+			__u32 kept[FPL_KEPT_COUNT];
+		};
 	};
 	__u32 held : 2;	      /* enum fpl_held, where it is runnable */
 	__u32 period_ns : 30; /* the value of block_ns that the carries are below */

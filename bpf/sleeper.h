@@ -109,23 +109,31 @@ static __noinline long sleeper_send(struct task_struct *task, struct fpl_scratch
 	return bpf_ringbuf_output(&ring, to->bytes, size, BPF_RB_FORCE_WAKEUP);
 }
 
+/* Note the image of the sample's process, whose memory is @mm. Returns 0: another one is made. */
+static __noinline int image_note(struct fpl_scratch *s, __u64 mm)
+{
+	__u32 tgid = s->sample.tgid;
+	struct fpl_proc *proc = bpf_map_lookup_elem(&procs, &tgid);
+
+	if (!proc)
+		proc = proc_make(s, mm);
+	if (proc && proc->mm != mm)
+		return 0;
+	s->sample.gen = proc ? proc->gen : 0;
+	return 1;
+}
+
 /* Find the image of the process and the registers of its thread. Returns 0 where there is no user
  * stack to copy: the sample's stop says why. */
 static __always_inline int sleeper_regs(struct task_struct *task, struct fpl_scratch *s)
 {
 	__u64 mm = mm_of(task), cs;
-	__u32 tgid = s->sample.tgid;
-	struct fpl_proc *proc;
 
 	if (!mm || !(config.flags & FPL_CONFIG_USER))
 		return 0;
-	proc = bpf_map_lookup_elem(&procs, &tgid);
-	if (!proc)
-		proc = proc_make(s, mm);
 	s->sample.stop = FPL_STOP_EXECING;
-	if (proc && proc->mm != mm)
+	if (!image_note(s, mm))
 		return 0;
-	s->sample.gen = proc ? proc->gen : 0;
 	s->sample.stop = FPL_STOP_NO_USER_REGS;
 	s->walk.exact = 1;
 	s->walk.origin = FPL_ORIGIN_CFI;
@@ -181,14 +189,15 @@ static __noinline __u32 state_key(struct task_struct *task, struct fpl_scratch *
 	return 1;
 }
 
-/* Begin the sample of @task, which is not the current thread: who it is, and its kernel stack.
- * @flags: FPL_SAMPLE_* of its state. */
+/* Begin the sample of @task, which is not the current thread: who it is, its kernel stack, unless
+ * it @has_stack already, and its key, whose links are in the slot. @flags: FPL_SAMPLE_* of its
+ * state. */
 static __noinline void task_sample_begin(struct task_struct *task, struct fpl_scratch *s,
-					 __u32 slot, __u64 weight, __u32 flags)
+					 __u64 weight, __u32 flags, __u32 has_stack)
 {
 	long size;
 
-	sample_clear(s, slot, 0, BPF_CORE_READ(task, group_leader, start_boottime),
+	sample_clear(s, SLOT_FIRST_OF_TASKS, 0, BPF_CORE_READ(task, group_leader, start_boottime),
 		     (__u64)tgid_of(task) << 32 | tid_of(task));
 	s->sample.weight = weight;
 	if (config.flags & FPL_CONFIG_BY_CGROUP)
@@ -196,16 +205,14 @@ static __noinline void task_sample_begin(struct task_struct *task, struct fpl_sc
 	bpf_probe_read_kernel(s->sample.comm, sizeof(s->sample.comm), &task->comm);
 	s->sample.flags =
 		(__u8)(FPL_SAMPLE_KERNEL | (mm_of(task) ? 0 : FPL_SAMPLE_KTHREAD) | flags);
-	if (config.flags & FPL_CONFIG_KERNEL) {
+	if ((config.flags & FPL_CONFIG_KERNEL) && !has_stack) {
 		size = bpf_get_task_stack(task, s->frames, FPL_KERNEL_DEPTH_MAX * 8, 0);
 		s->sample.nr_kernel = size > 0 ? (__u16)(size / 8) : 0;
 	}
 	if (s->sample.nr_kernel > FPL_KERNEL_DEPTH_MAX)
 		s->sample.nr_kernel = 0;
-	if (flags & FPL_SAMPLE_BLOCKED) {
-		links_clear(s);
+	if (flags & FPL_SAMPLE_BLOCKED)
 		s->sample.nr_key = (__u16)wait_key(task, s);
-	}
 }
 
 /*
@@ -222,7 +229,8 @@ static __noinline long sleeper_sample(struct task_struct *task, __u64 weight, __
 
 	if (!s || !count)
 		return -1;
-	task_sample_begin(task, s, slot, weight, flags);
+	links_clear(s);
+	task_sample_begin(task, s, weight, flags, 0);
 	s->sample.header.time_ns = times_end_ns;
 	if (config.flags & FPL_CONFIG_STACKS) {
 		s->sample.weight = off_cpu_ns(task);

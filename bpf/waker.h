@@ -76,7 +76,7 @@ static __always_inline void links_make(struct fpl_scratch *s, struct fpl_thread_
 		links[2] = own ? own->links[1] : 0;
 	if (config.nr_links > 3)
 		links[3] = own ? own->links[2] : 0;
-	for (__u32 i = 0; i + 1 < FPL_LINKS_MAX; i++)
+	for (__u32 i = 0; i < config.nr_links && i + 1 < FPL_LINKS_MAX; i++)
 		t->links[i] = links[i];
 }
 
@@ -163,7 +163,8 @@ static __noinline __u64 wait_close(struct task_struct *task)
 	}
 	if (block_ended(t, ns) && config.nr_links) {
 		t->links[0] = FPL_LINK_UNSAMPLED;
-		t->links[1] = t->links[2] = 0;
+		if (config.nr_links > 1)
+			t->links[1] = t->links[2] = 0;
 	}
 	if (!t->blocked.due_ns)
 		return WAIT_NOT_DUE;

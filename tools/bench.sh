@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# usage: bench.sh [programs|unwinders|releases|large-frames|offcpu|heap|sources|java|engines|same-bytes|agent|collector [OPTION...]]
+# usage: bench.sh [programs|unwinders|releases|large-frames|offcpu|heap|sources|java|engines|same-bytes|agent|collector|guest [OPTION...]]
 # Install the benchmarks' programs and run every benchmark, as root on a quiet machine: compiling
 # tables, walking, walking twice, naming, whole machines. Minutes. `programs`: how complete the
 # stacks of some 90 real programs are, beside perf's, 45 minutes at most; it writes the tables of
@@ -16,12 +16,13 @@
 # stacks of each kind of event are, 2 minutes; OPTION as in tests/bench/sources/run.py. `java`: a known stack in JVMs 11 to 25, run in
 # nine ways each, 5 minutes; pip downloads three of them; OPTION as in tests/bench/java/run.py. `collector`: fpless push against a
 # collector of OpenTelemetry, which is restarted, through a proxy that loses answers; seconds, and two minutes of Go's compiler at the
-# first time; it needs Go 1.25; OPTION as in tests/bench/collector/run.py.
+# first time; it needs Go 1.25; OPTION as in tests/bench/collector/run.py. `guest SERIES`: all tests of other kernels on one
+# more, as tools/vm.sh -k has it, some minutes: tools/test.sh boots 6.1 and the newest.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 case "${1-}" in
-"" | programs | unwinders | releases | large-frames | offcpu | heap | sources | java | engines | same-bytes | agent | collector) ;;
+"" | programs | unwinders | releases | large-frames | offcpu | heap | sources | java | engines | same-bytes | agent | collector | guest) ;;
 *)
 	sed -n '3p' tools/bench.sh | cut -c3- >&2
 	exit 1
@@ -41,6 +42,16 @@ programs | unwinders | releases)
 	exec python3 "$script" build/release/fpless "$@"
 	;;
 esac
+
+if [ "${1-}" = guest ]; then
+	series=${2:?guest: expected a series of kernels, such as 6.12}
+	./tools/setup.sh test
+	cmake --preset release -DBUILD_TESTING=ON
+	cmake --build --preset release
+	tests=build/release/tests
+	exec python3 tests/vm/test_kernel.py "$series" build/release/fpless build/release/fixtures fixtures/expect "$tests/vm/sequence" \
+		"$tests/root/test_programs" "$tests/root/test_uprobe" "$tests/root/test_heap"
+fi
 
 if [ "${1-}" = engines ]; then
 	shift

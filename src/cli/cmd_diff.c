@@ -138,6 +138,7 @@ static int add_paths(struct diff *diff, const struct recording *run, enum diff_s
 	struct flame_paths_options verbatim = paths;
 
 	verbatim.text.verbatim = true; /* what writes XML escapes by itself */
+	verbatim.wakers = true;
 	return flame_paths_add(&diff->paths, run, &verbatim, side, err);
 }
 

@@ -29,6 +29,7 @@ struct drawing {
 	struct frame_judge judge;
 	double most;	 /* the largest change of one that is real */
 	uint64_t narrow; /* samples that a box needs at least to be drawn */
+	bool has_wakers; /* frames of who ended a wait are there */
 	struct svg_page page;
 };
 
@@ -100,16 +101,32 @@ static void put_css(FILE *to, const struct picture_options *options)
 	fputs(".fpl .n rect { fill: #3c3f45; }\n}\n", to);
 }
 
-static const char *class_of(const struct drawing *drawing, const struct own *own, char buf[4])
+/* Frames of who ended a wait are violet where they would have no colour; else their edge is. */
+static void put_waker_css(FILE *to, const struct picture_options *options)
 {
+	put_css(to, options);
+	fputs(".fpl .v rect { fill: #d6c9ee; }\n"
+	      ".fpl .e rect { stroke: #8f66cc; stroke-width: 1.2; }\n"
+	      "@media (prefers-color-scheme: dark) {\n"
+	      ".fpl .v rect { fill: #463864; }\n.fpl .e rect { stroke: #a98be0; }\n}\n",
+	      to);
+}
+
+#define CLASS_SIZE 8u
+
+static const char *class_of(const struct drawing *drawing, size_t idx, char buf[static CLASS_SIZE])
+{
+	bool of_waker = drawing->tree.nodes.list[idx].of_waker;
+	const struct own *own = &drawing->own[idx];
 	bool red = (own->change > 0) != drawing->picture->negate;
 	/* the root of the share, so that what is small next to the largest is seen, too */
 	double share = drawing->most > 0 ? sqrt(fabs(own->change) / drawing->most) : 0;
 	unsigned shade = (unsigned)(share * (NR_SHADES - 1) + 0.5);
 
 	if (!own->real)
-		return "n";
-	snprintf(buf, 4, "%c%u", red ? 'r' : 'b', shade < NR_SHADES ? shade : NR_SHADES - 1);
+		return of_waker ? "v" : "n";
+	snprintf(buf, CLASS_SIZE, "%c%u%s", red ? 'r' : 'b',
+		 shade < NR_SHADES ? shade : NR_SHADES - 1, of_waker ? " e" : "");
 	return buf;
 }
 
@@ -158,13 +175,13 @@ static void draw(struct drawing *drawing, const uint64_t *starts)
 	svg_page_begin(&drawing->page);
 	for (size_t i = 0; i < tree->nodes.nr; i++) {
 		const struct flame_node *node = &tree->nodes.list[i];
-		char class[4];
+		char class[CLASS_SIZE];
 		const struct svg_box box = {
 			.from = starts[i],
 			.count = node->total[drawing->judge.wide_by],
 			.row = node->depth,
 			.name = i ? flame_text(drawing->picture->paths, node->text) : "all",
-			.class = class_of(drawing, &drawing->own[i], class),
+			.class = class_of(drawing, i, class),
 		};
 
 		if (i && !is_drawn(drawing, node))
@@ -225,7 +242,7 @@ static void set_page(struct drawing *drawing, FILE *to, const char *subtitle)
 		.description =
 			"A differential flame graph: each box is a frame, as wide as it was on the stack after. Its "
 			"colour tells what changed in it.",
-		.put_css = put_css,
+		.put_css = drawing->has_wakers ? put_waker_css : put_css,
 		.total = total,
 		.all = total,
 		.rows = drawing->tree.depth + 1,
@@ -234,6 +251,8 @@ static void set_page(struct drawing *drawing, FILE *to, const char *subtitle)
 	svg_page_legend(&drawing->page, picture->negate ? "b6" : "r6", "more than before");
 	svg_page_legend(&drawing->page, picture->negate ? "r6" : "b6", "less than before");
 	svg_page_legend(&drawing->page, "n", "no change beyond noise");
+	if (drawing->has_wakers)
+		svg_page_legend(&drawing->page, "v e", "who ended the wait");
 	if (picture->options->title)
 		svg_page_note(&drawing->page, "%s", picture->headline);
 	note_gone(drawing);
@@ -253,6 +272,7 @@ static void make_tree(struct drawing *drawing)
 	};
 
 	flame_tree_make(picture->paths, &options, &drawing->tree);
+	drawing->has_wakers = flame_tree_has_wakers(&drawing->tree);
 	drawing->narrow = drawing->tree.min_total ? drawing->tree.min_total : 1;
 	drawing->own = must_calloc(drawing->tree.nodes.nr, sizeof(*drawing->own));
 }

@@ -21,7 +21,6 @@ struct adding {
 	uint32_t *places; /* owned [2 * nr_objects]: of user and kernel code, ID_TABLE_NONE */
 	VECTOR(uint32_t) labels;  /* items of texts as labels, ID_TABLE_NONE */
 	struct stack_slots steps; /* of the stack at hand */
-	size_t nr_own;		  /* of them: those behind are of who ended the wait */
 };
 
 static void adding_fini(struct adding *adding)
@@ -104,9 +103,8 @@ static uint32_t map_label(struct adding *adding, uint32_t text)
 /* All steps of @stack. Returns how many labels are among them. */
 static uint32_t put_stack(struct adding *adding, const struct recording_stack *stack)
 {
-	struct stack_slot_options options = {
+	const struct stack_slot_options options = {
 		.delimited = adding->pairing->options.delimited,
-		.own = recording_waker_frames(adding->texts.recording, stack) > 0,
 	};
 	struct stack_slots *steps = &adding->steps;
 	uint32_t labels[LABELS_MAX], nr_labels = labels_intern(&adding->texts, stack, labels);
@@ -115,12 +113,6 @@ static uint32_t put_stack(struct adding *adding, const struct recording_stack *s
 	for (uint32_t i = 0; i < nr_labels; i++)
 		must_push(steps, map_label(adding, labels[i]));
 	must_stack_slots(&adding->texts, stack, &options, steps);
-	adding->nr_own = steps->nr;
-	if (options.own) { /* the same steps, and those of who ended the wait */
-		options.own = false;
-		steps->nr = nr_labels;
-		must_stack_slots(&adding->texts, stack, &options, steps);
-	}
 	for (size_t i = nr_labels; i < steps->nr; i++)
 		steps->list[i] =
 			steps->list[i] == STACK_DELIMITER
@@ -152,12 +144,12 @@ static int count_items(struct adding *adding, const struct recording_stack *stac
 
 	if (pairing->options.by == FUNCTIONS_BY_TEXT)
 		return 0;
-	for (size_t i = 0; !err && i < adding->nr_own; i++) {
+	for (size_t i = 0; !err && i < adding->steps.nr_own; i++) {
 		uint32_t step = adding->steps.list[i];
 
 		if (pairing->items.list[step].kind == FUNCTION_LABEL)
 			continue;
-		if (i + 1 == adding->nr_own)
+		if (i + 1 == adding->steps.nr_own)
 			err = tallies_add(&pairing->self, runs, step, stack->count, stack->weight,
 					  stack->squares);
 		if (!err && pairing->last_stacks.list[step] != number)

@@ -143,6 +143,21 @@ static void reverse(uint32_t *steps, size_t nr)
 	}
 }
 
+/* The cell of @slot. @of_waker: on the stack of who ended a wait. */
+static uint32_t cell_of(struct adding *adding, uint32_t slot, bool of_waker)
+{
+	struct functions *cells = &adding->paths->cells;
+	struct shown_function key;
+
+	if (slot == STACK_DELIMITER)
+		return adding->separator;
+	if (!of_waker)
+		return adding->cells[slot];
+	key = cells->list[adding->cells[slot]];
+	key.of_waker = true;
+	return must_functions_add(cells, &key);
+}
+
 /* Put the steps of @stack. */
 static void put_steps(struct adding *adding, const struct recording_stack *stack)
 {
@@ -160,8 +175,8 @@ static void put_steps(struct adding *adding, const struct recording_stack *stack
 
 	must_stack_slots(adding->texts, stack, &options, steps);
 	for (size_t i = nr_labels; i < steps->nr; i++)
-		steps->list[i] = steps->list[i] == STACK_DELIMITER ? adding->separator
-								   : adding->cells[steps->list[i]];
+		steps->list[i] = cell_of(adding, steps->list[i],
+					 adding->options->wakers && i >= steps->nr_own);
 }
 
 /* Errors: -E2BIG. */
@@ -250,7 +265,9 @@ static int compare_cells(const void *left, const void *right, void *ctx)
 
 	if (!order && ranking->places)
 		order = compare_texts(paths, a->place, b->place);
-	return order ? order : (int)flame_kind(a) - (int)flame_kind(b);
+	if (!order)
+		order = (int)flame_kind(a) - (int)flame_kind(b);
+	return order ? order : (int)a->of_waker - (int)b->of_waker;
 }
 
 uint32_t *flame_paths_rank(const struct flame_paths *paths, bool places)

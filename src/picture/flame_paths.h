@@ -62,6 +62,7 @@ struct flame_paths_options {
 	bool no_objects; /* none, but for places */
 	bool no_labels;
 	bool reverse;	  /* from the leaf to the root, the labels last */
+	bool wakers;	  /* steps of who ended a wait have cells of their own: of_waker */
 	size_t steps_max; /* of all paths; 0: FLAME_PATHS_STEPS_MAX */
 };
 
@@ -84,7 +85,8 @@ static inline uint8_t flame_kind(const struct shown_function *cell)
 
 /*
  * The rank of each cell [cells.nr], owned by the caller: by text, then, with @places, by place,
- * then by flame_kind(). Ranks count from 0, and equal cells have the same. Cost: O(n log n).
+ * then by flame_kind(), then by of_waker. Ranks count from 0, and equal cells have the same. Cost:
+ * O(n log n).
  */
 uint32_t *flame_paths_rank(const struct flame_paths *paths, bool places);
 

@@ -28,6 +28,7 @@ static void open_node(struct building *building, const struct shown_function *ce
 	must_push(&tree->nodes, { .text = cell->text,
 				  .object = cell->place,
 				  .kind = cell->kind,
+				  .of_waker = cell->of_waker,
 				  .parent = depth ? building->open[depth - 1] : 0,
 				  .depth = depth });
 	building->open[building->nr_open++] = (uint32_t)tree->nodes.nr - 1;
@@ -119,6 +120,14 @@ void flame_tree_make(const struct flame_paths *paths, const struct flame_tree_op
 	/* at last there is one way down, of all there is: no longer than a path may be */
 	while (!build(ret, sorted, nr, nodes_max) && ret->min_total < UINT64_MAX)
 		ret->min_total = ret->min_total > UINT64_MAX / 2 ? UINT64_MAX : 2 * ret->min_total;
+}
+
+bool flame_tree_has_wakers(const struct flame_tree *tree)
+{
+	for (size_t i = 0; i < tree->nodes.nr; i++)
+		if (tree->nodes.list[i].of_waker)
+			return true;
+	return false;
 }
 
 uint64_t *flame_tree_starts(const struct flame_tree *tree, unsigned side)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The tree of frames of a profile: what flame graphs, icicles and differences show. Frames that
- * read the same below one caller are one node, but what is kernel code, or a label, is never one
- * with what is not. Siblings are in the order of their texts, by bytes.
+ * read the same below one caller are one node, but what is kernel code, a label, or of_waker, is
+ * never one with what is not. Siblings are in the order of their texts, by bytes.
  *
  * Nodes are an array in pre-order: the children of node i begin at i + 1, the next sibling of a
  *node is at its end, and a node is a leaf where its end is the next index:
@@ -32,6 +32,7 @@ struct flame_node {
 	uint8_t kind;	 /* enum function_kind; FUNCTION_INLINED: in all samples; of the root
 			    FUNCTION_LABEL */
 	bool objects_differ;
+	bool of_waker; /* as of its cells */
 };
 
 #define FLAME_NO_NODE UINT32_MAX
@@ -61,6 +62,9 @@ struct flame_tree_options {
 void flame_tree_make(const struct flame_paths *paths, const struct flame_tree_options *options,
 		     struct flame_tree *ret);
 void flame_tree_fini(struct flame_tree *tree);
+
+/* Is a node there that is of_waker? Cost: O(nodes). */
+bool flame_tree_has_wakers(const struct flame_tree *tree);
 
 /*
  * The beginnings of the boxes of all nodes, in samples of @side: children one behind the other from

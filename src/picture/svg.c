@@ -23,7 +23,7 @@ struct drawing {
 	const struct picture_options *options;
 	struct picture_options own; /* options, where the states choose other colours */
 	bool *off_cpu;		    /* owned, by node, where states are shown; NULL: none is */
-	bool *of_waker; /* owned, by node: of who ended a wait, or the delimiter; NULL: none is */
+	bool has_wakers;	    /* frames of who ended a wait are there */
 	struct flame_paths paths;
 	struct flame_tree tree;
 	struct svg_about about;
@@ -33,7 +33,6 @@ struct drawing {
 static void drawing_fini(struct drawing *drawing)
 {
 	free(drawing->off_cpu);
-	free(drawing->of_waker);
 	svg_about_fini(&drawing->about);
 	flame_tree_fini(&drawing->tree);
 	flame_paths_fini(&drawing->paths);
@@ -53,6 +52,7 @@ static int make_tree(struct drawing *drawing, const struct recording *recording,
 		.text = format_texts(options, true),
 		.delimited = options->delimited,
 		.reverse = drawing->options->reverse,
+		.wakers = true,
 	};
 	struct flame_tree_options tree_options = { .nodes_max = BOXES_MAX };
 	int error;
@@ -63,6 +63,7 @@ static int make_tree(struct drawing *drawing, const struct recording *recording,
 		return error;
 	tree_options.min_total = svg_page_min_count(drawing->options, drawing->paths.samples[0]);
 	flame_tree_make(&drawing->paths, &tree_options, &drawing->tree);
+	drawing->has_wakers = flame_tree_has_wakers(&drawing->tree);
 	svg_about_init(recording, drawing->options, usual_title(drawing->options),
 		       drawing->paths.samples[0], &drawing->about);
 	return 0;
@@ -113,24 +114,6 @@ static void find_off_cpu(struct drawing *drawing, const struct recording *record
 			 is_off_cpu_label(flame_text(&drawing->paths, nodes[i].text)));
 }
 
-/* Find what is behind the delimiter of waits and who ended them. From the leaf on such frames come
- * first, where nothing tells them from others yet. */
-static void find_wakers(struct drawing *drawing)
-{
-	uint32_t cell = flame_paths_delimiter(&drawing->paths);
-	const struct flame_node *nodes = drawing->tree.nodes.list;
-	uint32_t text;
-
-	if (cell == UINT32_MAX || drawing->options->reverse)
-		return;
-	text = drawing->paths.cells.list[cell].text;
-	drawing->of_waker = must_calloc(drawing->tree.nodes.nr, sizeof(*drawing->of_waker));
-	for (size_t i = 1; i < drawing->tree.nodes.nr; i++)
-		drawing->of_waker[i] = drawing->of_waker[nodes[i].parent] ||
-				       (nodes[i].kind == FUNCTION_USER && nodes[i].text == text &&
-					!nodes[i].object);
-}
-
 static void set_page(struct drawing *drawing, FILE *to)
 {
 	uint64_t total = drawing->paths.samples[0];
@@ -141,9 +124,9 @@ static void set_page(struct drawing *drawing, FILE *to)
 		.title = drawing->about.title,
 		.subtitle = drawing->about.subtitle,
 		.description = drawing->about.description,
-		.put_css = drawing->of_waker  ? svg_palette_put_waker_css
-			   : drawing->off_cpu ? svg_palette_put_state_css
-					      : svg_palette_put_css,
+		.put_css = drawing->has_wakers ? svg_palette_put_waker_css
+			   : drawing->off_cpu  ? svg_palette_put_state_css
+					       : svg_palette_put_css,
 		.total = total,
 		.all = total,
 		.rows = drawing->tree.depth + 1,
@@ -210,6 +193,7 @@ static struct svg_paint paint_of(const struct drawing *drawing, const struct fla
 		.origin = RECORDING_NO_ORIGIN,
 		.by_fp = node->found[FPL_ORIGIN_FP] > 0,
 		.by_synth = node->found[FPL_ORIGIN_SYNTH] > 0,
+		.of_waker = node->of_waker,
 	};
 	uint64_t most = 0;
 
@@ -229,7 +213,6 @@ static void draw_node(struct drawing *drawing, size_t idx, uint64_t from)
 	char class[SVG_PALETTE_CLASS_SIZE];
 
 	paint.off_cpu = drawing->off_cpu && drawing->off_cpu[idx];
-	paint.of_waker = drawing->of_waker && drawing->of_waker[idx];
 
 	const struct svg_box box = {
 		.from = from,
@@ -276,13 +259,12 @@ int svg_write(FILE *to, const struct recording *recording, const struct format_o
 	if (error)
 		return error;
 	find_off_cpu(&drawing, recording);
-	find_wakers(&drawing);
 	starts = flame_tree_starts(&drawing.tree, 0);
 	set_page(&drawing, to);
 	svg_legend_of_tree(&drawing.page, &drawing.tree);
 	if (drawing.off_cpu)
 		svg_page_legend(&drawing.page, "b8", "not on a CPU");
-	if (drawing.of_waker && drawing.options->colors != PICTURE_COLORS_OBJECT &&
+	if (drawing.has_wakers && drawing.options->colors != PICTURE_COLORS_OBJECT &&
 	    drawing.options->colors != PICTURE_COLORS_ORIGIN)
 		svg_page_legend(&drawing.page, "w8", "who ended the wait");
 	svg_about_note_pruned(&drawing.page, &drawing.tree, 0, &drawing.about.measure);

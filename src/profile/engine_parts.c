@@ -378,10 +378,9 @@ static void make_retirement(struct engine *engine)
  */
 static uint64_t overhead_period(const struct engine *engine)
 {
-	for (size_t i = 0; i < engine->nr_sources; i++)
-		if (engine->sources[i].sampler == SAMPLER_SWITCH_OUT)
-			return 0;
-	return engine_wait_period(engine->options);
+	return sources_have(engine->sources, engine->nr_sources, SAMPLER_SWITCH_OUT)
+		       ? 0
+		       : engine_wait_period(engine->options);
 }
 
 static void make_onlookers(struct engine *engine)

@@ -189,6 +189,20 @@ static void fill_books(const struct engine *engine, const struct run_window *win
 	};
 }
 
+/* Are pairs sampled, of which the stack of who waits is kept (bpf/kept.h)? Its sample has a link to
+ * it beside those of the kernel side's configuration. */
+static bool has_kept_pairs(const struct engine *engine)
+{
+	return engine_is_pairs(engine->options) &&
+	       sources_have(engine->sources, engine->nr_sources, SAMPLER_SWITCH_OUT);
+}
+
+/* Is a sample's first link its own stack? */
+static bool has_own_links(const struct engine *engine)
+{
+	return !engine_is_pairs(engine->options) || has_kept_pairs(engine);
+}
+
 static int close_books(struct engine *engine, struct run_window *window, struct profile *profile,
 		       struct fpl_err *err)
 {
@@ -219,8 +233,7 @@ static int close_books(struct engine *engine, struct run_window *window, struct 
 	if (profile->heap.is_on)
 		weigh_heap(&engine->options->heap, profile);
 
-	if (engine_nr_links(engine->options) &&
-	    wait_links_take(profile, !engine_is_pairs(engine->options)))
+	if (engine_nr_links(engine->options) && wait_links_take(profile, has_own_links(engine)))
 		return fpl_fail(err, -ENOMEM, "stacks: out of memory");
 	profile->books.filtered += intake->nr_filtered;
 	if (engine->comm_filter)
@@ -288,7 +301,7 @@ static void take_sources(const struct engine *engine, struct profile *profile)
 	}
 	profile->is_wall = engine_is_wall(engine->options);
 	profile->is_locks = engine->options->blocks.at_locks;
-	profile->nr_links = engine_nr_links(engine->options);
+	profile->nr_links = engine_nr_links(engine->options) + has_kept_pairs(engine);
 	if (profile->is_locks)
 		snprintf(list[0].name, sizeof(list[0].name), "locks");
 	if (profile->is_wall) {

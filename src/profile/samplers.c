@@ -43,17 +43,10 @@ static struct bpf_program *program_of(const struct fpless_bpf *skel, enum sample
 	}
 }
 
-static bool is_needed(enum sampler sampler, const struct source *sources, size_t nr)
-{
-	for (size_t i = 0; i < nr; i++)
-		if (sources[i].sampler == sampler)
-			return true;
-	return false;
-}
-
 static bool has_uprobes(const struct source *sources, size_t nr)
 {
-	return is_needed(SAMPLER_UPROBE, sources, nr) || is_needed(SAMPLER_ALLOC, sources, nr);
+	return sources_have(sources, nr, SAMPLER_UPROBE) ||
+	       sources_have(sources, nr, SAMPLER_ALLOC);
 }
 
 /* Let the programs of uprobes be loaded for links to many places where the sources have such ones.
@@ -84,7 +77,7 @@ static bool has_switch(const struct source *sources, size_t nr)
 
 static bool has_times(const struct source *sources, size_t nr)
 {
-	return has_switch(sources, nr) || is_needed(SAMPLER_WAKING, sources, nr);
+	return has_switch(sources, nr) || sources_have(sources, nr, SAMPLER_WAKING);
 }
 
 int samplers_prepare(const struct source *sources, size_t nr, struct fpl_err *err)
@@ -118,7 +111,7 @@ static uint32_t nr_slots_of(const struct source *sources, size_t nr)
 {
 	if (has_uprobes(sources, nr))
 		return preemption_nr_slots(&preemption);
-	if (has_switch(sources, nr) && is_needed(SAMPLER_WAKING, sources, nr))
+	if (has_switch(sources, nr) && sources_have(sources, nr, SAMPLER_WAKING))
 		return 3;
 	return has_times(sources, nr) ? 2 : 1;
 }
@@ -128,20 +121,21 @@ int samplers_choose(struct fpless_bpf *skel, const struct source *sources, size_
 	uint32_t nr_cpus = (uint32_t)libbpf_num_possible_cpus();
 	uint32_t nr_slots = nr_slots_of(sources, nr);
 	bool has_record = false, has_told = false;
-	bool has_heap = is_needed(SAMPLER_ALLOC, sources, nr);
-	bool has_kept = is_needed(SAMPLER_SWITCH_OUT, sources, nr);
+	bool has_heap = sources_have(sources, nr, SAMPLER_ALLOC);
+	bool has_kept = sources_have(sources, nr, SAMPLER_SWITCH_OUT);
 	int code = 0;
 
 	/* a program is loaded only if the run needs it: verifying one takes 80 to 100 ms */
 	for (unsigned int i = 0; i < SAMPLER_COUNT; i++)
 		code |= bpf_program__set_autoload(program_of(skel, (enum sampler)i),
-						  is_needed((enum sampler)i, sources, nr));
+						  sources_have(sources, nr, (enum sampler)i));
 	code |= choose_links(skel, sources, nr);
 	code |= bpf_program__set_autoload(skel->progs.on_alloc, has_heap);
 	code |= bpf_program__set_autoload(skel->progs.on_free_memory, has_heap);
 	code |= bpf_map__set_autocreate(skel->maps.alloc_calls, has_heap);
 	code |= bpf_map__set_autocreate(skel->maps.live, has_heap);
-	code |= bpf_map__set_autocreate(skel->maps.rss_sizes, is_needed(SAMPLER_RSS, sources, nr));
+	code |= bpf_map__set_autocreate(skel->maps.rss_sizes,
+					sources_have(sources, nr, SAMPLER_RSS));
 	code |= choose_times(skel, has_times(sources, nr), has_kept);
 	for (size_t i = 0; i < nr; i++) {
 		has_record |= sources[i].event != NULL;

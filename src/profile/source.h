@@ -135,6 +135,15 @@ uint64_t source_expected(const struct source *source);
  */
 uint64_t source_counted(const struct source *source, uint64_t fired);
 
+/* Is one of them sampled by @sampler? */
+static inline bool sources_have(const struct source *sources, size_t nr, enum sampler sampler)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (sources[i].sampler == sampler)
+			return true;
+	return false;
+}
+
 /* Samples that were due so far, of all sources: they only grow. */
 struct source_due {
 	uint64_t expected; /* of clocks, by their time */

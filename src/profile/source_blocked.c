@@ -57,25 +57,14 @@ static int open_probe(struct blocked *blocked, int cpu, struct fpl_err *err)
 	return 0;
 }
 
-/* Choose the way, and refuse what it cannot do. */
-static int choose_way(struct blocked *blocked, const struct engine_options *options,
-		      struct fpl_err *err)
+static void choose_way(struct blocked *blocked, const struct engine_options *options)
 {
 	blocked->way = options->blocks.way ? options->blocks.way : source_blocked_way();
-	if (blocked->way != BLOCKED_WAY_SWITCH_OUT)
-		return 0;
-	if (engine_is_pairs(options))
-		return fpl_fail(
-			err, -EOPNOTSUPP,
-			"waits and who ended them: this kernel has neither the tracepoint " TRACEPOINT
-			" (Linux 6.16) nor kprobes on %s",
-			functions[1]);
-	if (!options->blocks.all_at_end)
+	if (blocked->way == BLOCKED_WAY_SWITCH_OUT && !options->blocks.all_at_end)
 		fpl_log(FPL_LOG_WARN,
 			"this kernel has neither the tracepoint " TRACEPOINT
 			" (Linux 6.16) nor kprobes on %s: each wait is walked when it begins, sampled or not",
 			functions[1]);
-	return 0;
 }
 
 static enum sampler sampler_of(enum blocked_way way)
@@ -96,9 +85,8 @@ static int blocked_open(struct source *source, const struct engine_options *opti
 	if (!blocked)
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", spec->name);
 	blocked->event = blocked->link = -1;
+	choose_way(blocked, options);
 	code = source_record_check_cpus(spec, options, err);
-	if (!code)
-		code = choose_way(blocked, options, err);
 	if (!code && blocked->way == BLOCKED_WAY_KPROBE)
 		code = open_probe(blocked, source->cpus.cpus[0], err);
 	if (code)

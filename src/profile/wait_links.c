@@ -67,37 +67,38 @@ static void part(struct profile *profile, const uint32_t *numbers)
 	}
 }
 
-/* Give @stack, which has a key alone, the stack of its first link. */
+/* Give @stack the stack of its first link, which it does not lead to any more. */
 static int join(const struct profile *profile, struct profile_stack *stack)
 {
 	uint32_t *links = profile_stack_links(stack);
-	const struct profile_stack *waker = links ? profile_waker(profile, links[0]) : NULL;
-	size_t nr = waker ? (size_t)waker->nr_user + waker->nr_kernel : 0;
+	const struct profile_stack *own = links ? profile_waker(profile, links[0]) : NULL;
+	size_t nr = own ? (size_t)own->nr_user + own->nr_kernel : 0;
 	uint64_t *frames;
 
-	if (!links || stack->nr_user || stack->nr_kernel)
+	if (!links)
 		return 0;
 	memmove(links, links + 1, (FPL_LINKS_MAX - 1) * sizeof(*links));
 	links[FPL_LINKS_MAX - 1] = 0;
-	if (!nr)
+	if (!own || stack->nr_user || stack->nr_kernel)
 		return 0;
 	frames = calloc(nr + stack->nr_key, sizeof(*frames));
 	if (!frames)
 		return -ENOMEM;
-	memcpy(frames, waker->frames, nr * sizeof(*frames));
+	memcpy(frames, own->frames, nr * sizeof(*frames));
 	memcpy(frames + nr, stack->frames, stack->nr_key * sizeof(*frames));
 	free(stack->frames);
 	stack->frames = frames;
-	stack->nr_user = waker->nr_user;
-	stack->nr_kernel = waker->nr_kernel;
-	stack->stop = waker->stop;
-	stack->elided = waker->elided;
-	stack->gen = waker->gen;
-	stack->first_ns = waker->first_ns;
+	stack->nr_user = own->nr_user;
+	stack->nr_kernel = own->nr_kernel;
+	stack->flags |= own->flags & FPL_SAMPLE_KTHREAD;
+	stack->stop = own->stop;
+	stack->elided = own->elided;
+	stack->gen = own->gen;
+	stack->first_ns = own->first_ns;
 	return 0;
 }
 
-int wait_links_take(struct profile *profile, bool are_chains)
+int wait_links_take(struct profile *profile, bool has_own)
 {
 	AUTO_FREE uint32_t *numbers = calloc(profile->nr_stacks + 1, sizeof(*numbers));
 	uint32_t nr_wakers = 0;
@@ -110,8 +111,8 @@ int wait_links_take(struct profile *profile, bool are_chains)
 	if (!numbers || !profile->wakers)
 		return -ENOMEM;
 	part(profile, numbers);
-	for (size_t i = 0; !code && are_chains && i < profile->nr_stacks; i++)
+	for (size_t i = 0; !code && has_own && i < profile->nr_stacks; i++)
 		code = join(profile, &profile->stacks[i]);
-	profile->nr_links -= are_chains;
+	profile->nr_links -= has_own;
 	return code;
 }

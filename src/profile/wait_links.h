@@ -22,7 +22,7 @@ FPL_MUST_CHECK int wait_links_resolve(struct stack_store *store);
 
 /*
  * Part what the store has handed over into the stacks of @profile and its wakers, which its books
- * have no more. @are_chains: a sample has no stack of its own, but that of its first link, which
- * moves there; profile.nr_links is one less then. Errors: -ENOMEM.
+ * have no more. @has_own: the first link of a sample is its own stack, which moves there, unless
+ * the sample has one; profile.nr_links is one less then. Errors: -ENOMEM.
  */
-FPL_MUST_CHECK int wait_links_take(struct profile *profile, bool are_chains);
+FPL_MUST_CHECK int wait_links_take(struct profile *profile, bool has_own);

@@ -2,7 +2,6 @@
 #include "view/functions.h"
 
 #include <errno.h>
-#include <stdbool.h>
 
 void functions_settle(struct functions *functions)
 {
@@ -23,7 +22,7 @@ static bool are_equal(const struct functions *functions, uint32_t index,
 
 	return a->text == b->text &&
 	       (functions->by == FUNCTIONS_BY_TEXT ||
-		(a->kind == b->kind && a->origin == b->origin)) &&
+		(a->kind == b->kind && a->origin == b->origin && a->of_waker == b->of_waker)) &&
 	       (functions->by != FUNCTIONS_BY_PLACE || a->place == b->place);
 }
 
@@ -31,10 +30,9 @@ static bool are_equal(const struct functions *functions, uint32_t index,
 static int add_other(struct functions *functions, const struct shown_function *key, uint32_t *ret)
 {
 	const uint32_t parts[] = {
-		key->text,
-		functions->by == FUNCTIONS_BY_PLACE ? key->place : 0,
-		key->kind,
-		key->origin,
+		key->text,     functions->by == FUNCTIONS_BY_PLACE ? key->place : 0,
+		key->kind,     key->origin,
+		key->of_waker,
 	};
 	uint64_t hash = id_table_hash(0, parts, sizeof(parts));
 	uint32_t found = ID_TABLE_FIND(&functions->others, hash, i, are_equal(functions, i, key));

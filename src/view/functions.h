@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,6 +27,7 @@ struct shown_function {
 	uint32_t place; /* the object's index or a text, as the owner says; 0: not known */
 	uint8_t kind;	/* enum function_kind */
 	uint8_t origin; /* enum fpl_origin; the same for all where the owner shows none */
+	bool of_waker;	/* on the stack of who ended a wait, where the owner tells those apart */
 };
 
 /* Two functions differ by: */

@@ -42,20 +42,26 @@ int stack_slots(const struct frame_texts *texts, const struct recording_stack *s
 {
 	const uint32_t *user = &texts->recording->frame_ids[stack->first_frame];
 	const uint32_t *kernel = user + stack->nr_user;
-	size_t nr_user = stack->nr_user;
+	size_t nr_user = stack->nr_user, nr_wakers = 0;
 
 	if (options->walk == MERGE_FP) {
 		user = kernel + stack->nr_kernel;
 		nr_user = stack->nr_fp;
-	} else if (options->own) {
-		size_t nr_wakers = recording_waker_frames(texts->recording, stack);
-
-		user += nr_wakers;
-		nr_user -= nr_wakers;
+	} else {
+		nr_wakers = recording_waker_frames(texts->recording, stack);
 	}
-	if (put_frames(texts, user, nr_user, options, ret) ||
-	    (options->delimited && nr_user && stack->nr_kernel &&
-	     vector_push(ret, STACK_DELIMITER)))
+	if (put_frames(texts, user + nr_wakers, nr_user - nr_wakers, options, ret))
 		return -ENOMEM;
-	return put_frames(texts, kernel, stack->nr_kernel, options, ret);
+	ret->nr_own = ret->nr;
+	if (options->own)
+		nr_user -= nr_wakers;
+	else if (put_frames(texts, user, nr_wakers, options, ret))
+		return -ENOMEM;
+	if ((options->delimited && nr_user && stack->nr_kernel &&
+	     vector_push(ret, STACK_DELIMITER)) ||
+	    put_frames(texts, kernel, stack->nr_kernel, options, ret))
+		return -ENOMEM;
+	if (!nr_wakers || options->own)
+		ret->nr_own = ret->nr;
+	return 0;
 }

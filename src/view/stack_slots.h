@@ -26,6 +26,9 @@ enum merge_walk {
 struct stack_slots {
 	uint32_t *list; /* a vector */
 	size_t nr, room;
+	/* list[nr_own .. nr) are of who ended the wait of the stack that was appended last, the
+	 * delimiter first (recording_waker_frames()); = nr: none are */
+	size_t nr_own;
 };
 
 struct stack_slot_options {

@@ -90,6 +90,19 @@ expect 7 '' diff -q --json --fail-on 40 a.folded b.folded
 says '"beyond":"the whole \+44.29 %, f '
 expect 0 '--fail-on 5%: not known: a side has no samples$' diff -q -n --fail-on 5 empty.folded b.folded
 
+# Frames of who ended a wait are told apart: violet, or, where they changed, with an edge.
+printf 'a;main;wait;--;unlock;work 500\na;work 500\n' >waits.folded
+printf 'a;main;wait;--;unlock;work 500\na;main;wait;--;unlock;late 900\na;work 500\n' >longer.folded
+for ends in --reverse ''; do
+	expect 0 '' diff -q waits.folded longer.folded $ends -o w.svg
+	grep -q '>who ended the wait<' w.svg || failed=1
+	grep -q 'class="v".*<title>work$' w.svg || failed=1
+	grep -q 'class="n".*<title>work$' w.svg || failed=1
+done
+grep -q 'class="r[0-9] e".*<title>late$' w.svg || failed=1
+expect 0 '' diff -q a.folded b.folded -o w.svg
+grep -E 'who ended the wait|class="(v|r[0-9] e)"' w.svg && failed=1
+
 # Files and stdin; every format, several at a time.
 expect 0 '' diff -q a.folded b.folded -o d.folded -o d.txt -o d.json -o d.svg --title 'Monday & Tuesday'
 [ ! -s stdout ] || failed=1

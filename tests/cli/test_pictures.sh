@@ -101,6 +101,22 @@ for colors in hot object origin; do
 	valid e.svg
 done
 
+# Frames of who ended a wait are drawn apart, from either end: of one name with others they are other boxes.
+printf 'a;main;wait;--;unlock;work;[thread b] 3\na;main;work 2\n' >waits.folded
+for ends in '' --reverse; do
+	expect 0 '' report -q -o w.svg $ends waits.folded
+	valid w.svg
+	holds w.svg '>who ended the wait<'
+	for name in -- unlock work '\[thread b\]'; do
+		holds w.svg "class=\"w[0-9]+\"[^>]*><title>$name\$"
+	done
+	for name in main wait work; do
+		holds w.svg "class=\"h[0-9]+\"[^>]*><title>$name\$"
+	done
+done
+expect 0 '' report -q -o w.svg --reverse --colors object waits.folded
+lacks w.svg 'who ended the wait|class="w[0-9]'
+
 # The heading is what was sampled, from wherever that is drawn; of two commands it is neither.
 for command in 'perl -e 1' 'sh -c "x"'; do
 	printf '%s\n' '{"type":"meta","format":1,"argv":["fpless","profile","--","x"]}' \

@@ -32,10 +32,10 @@ static uint64_t verified_max(void)
 }
 
 /* A run of waits with their wakers loads these. */
-static const char *const waits_only[] = {
-	"on_switch",   "on_wakeup", "sample_switch", "sample_switch_kprobe", "sample_waking",
-	"each_thread", NULL
-};
+static const char *const waits_only[] = { "on_switch",	       "on_wakeup",
+					  "sample_switch",     "sample_switch_kprobe",
+					  "sample_switch_out", "sample_waking",
+					  "each_thread",       NULL };
 
 static const struct {
 	const char *what;

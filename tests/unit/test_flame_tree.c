@@ -103,6 +103,8 @@ static char *tree_text(const struct flame_tree *tree)
 				(unsigned long long)node->self[1]);
 		if (node->kind == FUNCTION_KERNEL)
 			fputs(" k", to);
+		if (node->of_waker)
+			fputs(" w", to);
 		putc('\n', to);
 	}
 	assert_int_equal(fclose(to), 0);
@@ -179,6 +181,21 @@ static void equal_beginnings_are_one_and_siblings_are_in_order(void **state)
 		  .text = "all 3/0\n  a 3/0\n    b 2/0\n      main 2/0\n        c 2/2\n    main "
 			  "1/0\n"
 			  "      c 1/1\n" },
+		{ .what = "who ended a wait",
+		  .folded = "c;main;a;--;b;a 1\nc;main;a 2\n",
+		  .paths = { .wakers = true },
+		  .text = "all 3/0\n  c 3/0\n    main 3/0\n      a 3/2\n        -- 1/0 w\n"
+			  "          b 1/0 w\n            a 1/1 w\n" },
+		{ .what = "who ended a wait, reverse",
+		  .folded = "c;main;a;--;b;a 1\nc;b;a 2\n",
+		  .paths = { .wakers = true, .reverse = true },
+		  .text = "all 3/0\n  a 2/0\n    b 2/0\n      c 2/2\n  a 1/0 w\n    b 1/0 w\n"
+			  "      -- 1/0 w\n        a 1/0\n          main 1/0\n            c 1/1\n" },
+		{ .what = "who ended a wait, not told apart",
+		  .folded = "c;main;a;--;b;a 1\nc;b;a 2\n",
+		  .paths = { .reverse = true },
+		  .text = "all 3/0\n  a 3/0\n    b 3/0\n      -- 1/0\n        a 1/0\n"
+			  "          main 1/0\n            c 1/1\n      c 2/2\n" },
 		{ .what = "no labels",
 		  .folded = "c;a 1\nd;a 2\n",
 		  .paths = { .no_labels = true },

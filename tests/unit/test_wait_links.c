@@ -122,12 +122,51 @@ static void a_wait_leads_to_who_ended_it(void **state)
 	stack_store_destroy(store);
 }
 
+/* The stack is kept when the wait begins: it is not known yet who will end it. */
+static void a_wait_leads_to_its_own_stack_first(void **state)
+{
+	const uint32_t links[] = { 5, 6, 0, 0 }, unwalked[] = { 0, 6, 0, 0 };
+	uint64_t key[FPL_KEY_MAX];
+	struct stack_store *store;
+	struct profile profile;
+
+	(void)state;
+	assert_int_equal(stack_store_create(1 << 20, &store), 0);
+	add(store, 5, FPL_SAMPLE_WAKER | FPL_SAMPLE_KTHREAD, first, 2, NULL);
+	add(store, 6, FPL_SAMPLE_WAKER, second, 1, NULL);
+	make_key(key, links);
+	add(store, 7, FPL_SAMPLE_BLOCKED, NULL, 0, key);
+	make_key(key, unwalked);
+	add(store, 8, FPL_SAMPLE_BLOCKED, second, 1, key);
+	take(store, 2, true, &profile);
+	assert_int_equal(profile.nr_stacks, 2);
+	assert_int_equal(profile.nr_links, 1);
+	assert_int_equal(profile.books.fired, 98);
+	for (size_t i = 0; i < 2; i++) {
+		const struct profile_stack *stack = &profile.stacks[i];
+		bool is_kept = stack->nr_user == 2;
+
+		assert_memory_equal(stack->frames, is_kept ? first : second,
+				    stack->nr_user * sizeof(*first));
+		assert_int_equal(stack->flags, is_kept ? FPL_SAMPLE_BLOCKED | FPL_SAMPLE_KTHREAD
+						       : FPL_SAMPLE_BLOCKED);
+		assert_int_equal(stack->stop, is_kept ? FPL_STOP_OUTERMOST : FPL_STOP_NO_USER_REGS);
+		assert_memory_equal(
+			profile_waker(&profile, profile_link(&profile, stack, 0))->frames, second,
+			sizeof(second));
+	}
+	assert_int_equal(profile.stacks[0].nr_user + profile.stacks[1].nr_user, 3);
+	profile_fini(&profile);
+	stack_store_destroy(store);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_samples_of_a_chain_get_the_stack_of_their_first_link),
 		cmocka_unit_test(a_chain_whose_stack_was_lost_has_none),
 		cmocka_unit_test(a_wait_leads_to_who_ended_it),
+		cmocka_unit_test(a_wait_leads_to_its_own_stack_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
