@@ -440,6 +440,11 @@ static void publish_table(struct tables *tables, struct object *object, const st
 	if (tables->config.scripts)
 		script = scripts_rule(tables->config.scripts, object->id, object->path,
 				      &table->script);
+	if (object->maker == CODE_MAKER_NONE &&
+	    table_find_rule(table, FPL_CFA_LUAJIT, &object->made_rule)) {
+		object->maker = CODE_MAKER_LUAJIT;
+		tables->changed = true;
+	}
 	object->table.nr_published++;
 	publish(tables, object,
 		&(struct fpl_object){
