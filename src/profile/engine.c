@@ -532,9 +532,16 @@ static void await_answers(struct engine *engine, bool (*is_open)(const struct en
 	}
 }
 
-/* Is it not known yet how code that targets make is walked? Their first samples would end there. */
+/* Is it not known yet how code that targets make is walked? Their first samples would end there. Of
+ * LuaJIT the table has to say it. */
 static bool awaits_makers(const struct engine *engine)
 {
+	for (size_t i = 0; i < catalog_nr_live(engine->catalog); i++) {
+		const struct object *object = catalog_live(engine->catalog, i);
+
+		if (object->maker == CODE_MAKER_LUAJIT && object->table.phase == TABLE_QUEUED)
+			return true;
+	}
 	return lookups_awaits_makers(engine->lookups);
 }
 

@@ -41,7 +41,7 @@ struct object {
 	bool is_forgotten;	   /* the finder will not find it any more */
 	bool is_remote;		   /* of its file only a place is held (obj/opener.h) */
 	enum code_maker maker;	   /* it makes code at run time */
-	struct fpl_rule made_rule; /* of that code; LuaJIT's alone */
+	struct fpl_rule made_rule; /* of that code: LuaJIT's, once its table says so */
 
 	struct table_state table;
 

@@ -57,7 +57,7 @@ struct makers {
 	uint64_t bases[CODE_MAKER_COUNT]; /* where each is loaded */
 	bool has_code;			  /* there is executable memory without an object, */
 	bool has_shared;		  /* and some that processes may share */
-	struct fpl_rule luajit;		  /* of the code that this makes */
+	struct fpl_rule luajit;		  /* of the code that this makes, where it is known */
 };
 
 static void find_makers(const struct run_times *times, const struct mapset *set, struct makers *ret)
@@ -69,11 +69,11 @@ static void find_makers(const struct run_times *times, const struct mapset *set,
 
 		ret->has_code |= (map->flags & FPL_MAPPING_ANON) != 0;
 		ret->has_shared |= (map->flags & FPL_MAPPING_SHARED) != 0;
+		if (object && object->made_rule.cfa)
+			ret->luajit = object->made_rule;
 		if (object && !ret->has[object->maker]) {
 			ret->has[object->maker] = true;
 			ret->bases[object->maker] = map->bias;
-			if (object->maker == CODE_MAKER_LUAJIT)
-				ret->luajit = object->made_rule;
 		}
 	}
 }
@@ -130,7 +130,7 @@ static void place_luajit_region(const struct run_times *times, struct process *p
 /* Is LuaJIT all that makes code in a process, but for PCRE2? */
 static bool is_luajit(const struct makers *makers)
 {
-	return makers->has[CODE_MAKER_LUAJIT] && !makers->has[CODE_MAKER_JVM] &&
+	return makers->luajit.cfa && !makers->has[CODE_MAKER_JVM] &&
 	       !makers->has[CODE_MAKER_QEMU] && !makers->has[CODE_MAKER_GUILE] &&
 	       !makers->has[CODE_MAKER_PHP];
 }
