@@ -185,6 +185,12 @@ enum fpl_cfa {
 	/* CFA = *(g + 8) - *(R + N - 8) + M with g = *(R + N), if that lies in g's stack as above
 	 */
 	FPL_CFA_HEIGHT,
+	/*
+	 * LuaJIT: code below the frame of its interpreter, which keeps where its stack pointer is.
+	 * R points into the global state, L = *(R + N) is the thread that runs, f = *(L + M) its
+	 * innermost such frame, *(f + 32) the one before; the low two bits of each are flags.
+	 */
+	FPL_CFA_LUAJIT, /* CFA = the first f above rsp + 8 * S */
 	FPL_CFA_COUNT
 };
 

@@ -29,6 +29,7 @@ enum fpl_region_kind {
 	FPL_REGION_SCRIPT,  /* code with frame pointers, whose frames are script frames, too */
 	FPL_REGION_SLJIT,   /* blocks of sljit's allocator of code: PCRE2 */
 	FPL_REGION_FRAME,   /* code that runs in the frame of what it was entered from */
+	FPL_REGION_LUAJIT,  /* LuaJIT's traces; all other memory is as SLJIT */
 };
 
 /*
@@ -47,6 +48,9 @@ enum fpl_region_kind {
  * instructions say what its frame is. No more is needed.
  *
  * FRAME: rule leads to the caller, whatever the pc.
+ *
+ * LUAJIT: likewise, by FPL_CFA_LUAJIT. The word behind that of the thread which runs is 0 unless a
+ * trace runs.
  */
 struct fpl_region {
 	__u32 id;   /* 0: the slot is free */
@@ -109,6 +113,9 @@ fpl_region_holds(const struct fpl_region *region)
 		return region->start < region->end;
 	if (region->kind == FPL_REGION_FRAME)
 		return region->start < region->end && fpl_region_rule_holds(&region->rule);
+	if (region->kind == FPL_REGION_LUAJIT)
+		return region->start < region->end && region->rule.cfa == FPL_CFA_LUAJIT &&
+		       !region->rule.flags && !region->rule.from_reg;
 	return region->kind == FPL_REGION_NMETHOD && region->start < region->end &&
 	       region->end - region->start <= 1ull << 32 &&
 	       region->segment_log2 >= FPL_SEGMENT_LOG2_MIN &&

@@ -150,6 +150,10 @@ WALK_INLINE int walk_cfa(struct walker *walker, const struct fpl_rule *rule, __u
 		stop = walk_to_goroutine(walker, reg_value);
 		*ret = walk->word;
 		return stop;
+	case FPL_CFA_LUAJIT:
+		stop = walk_to_interpreter(walker, reg_value);
+		*ret = walk->word;
+		return stop;
 	default:
 		return FPL_STOP_EXPR;
 	}

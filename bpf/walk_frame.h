@@ -183,7 +183,7 @@ WALK_INLINE int walk_by_entry(struct env *env, struct fpl_walk *walk,
 			       .nr = ENTRY_BYTES,
 			       .rule = &walk->rule };
 	__u64 entered = region->start, start = walk->last.start, end = walk->last.end;
-	int is_function = region->kind == FPL_REGION_SLJIT;
+	int is_function = region->kind != FPL_REGION_FRAME;
 
 	walk->rule = region->rule;
 	if (is_function) {

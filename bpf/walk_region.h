@@ -11,6 +11,7 @@
 #include "bpf/shared_region.h"
 #include "bpf/walk_fp.h"
 #include "bpf/walk_frame.h"
+#include "bpf/walk_luajit.h"
 #include "bpf/walk_read.h"
 
 /* The first eight bytes of the names of blobs, as a number. */
@@ -291,14 +292,17 @@ WALK_INLINE int region_barrier(struct env *env, struct fpl_walk *walk)
 /* A method for the code at @pc, a lookup_pc in the mapping found last. Returns enum walk_region. */
 WALK_INLINE int walk_by_region(struct env *env, struct fpl_walk *walk, __u64 pc)
 {
-	__u64 ref = walk->last.bias, blob, name = 0;
+	__u64 ref = walk->last.bias, blob, name = 0, word;
 	const struct fpl_region *region = env_region(env, (__u32)ref & (FPL_REGIONS_MAX - 1));
 	__s64 words;
 
 	if (!region || !ref || region->id != ref >> 16 ||
 	    pc - region->start >= region->end - region->start || !(walk->known & WALK_BIT(ARCH_SP)))
 		return WALK_REGION_NOTHING;
-	if (region->kind == FPL_REGION_SLJIT || region->kind == FPL_REGION_FRAME)
+	if (region->kind == FPL_REGION_LUAJIT && (word = luajit_kind(env, walk)))
+		return walk_by_luajit(env, walk, region, word);
+	if (region->kind == FPL_REGION_SLJIT || region->kind == FPL_REGION_FRAME ||
+	    region->kind == FPL_REGION_LUAJIT)
 		return walk_by_entry(env, walk, region, pc);
 	if (region->kind != FPL_REGION_NMETHOD)
 		return WALK_REGION_NOTHING;

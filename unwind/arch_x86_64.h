@@ -13,6 +13,9 @@ enum {
 	ARCH_RDX = 1,
 	ARCH_FRAME_POINTER = 6, /* what frame-pointer walks follow: rbp */
 	ARCH_SP = 7,
+	ARCH_R12 = 12,
+	ARCH_R13 = 13,
+	ARCH_R14 = 14,
 	ARCH_CALLEE_SAVED = 1 << 3 | 1 << 6 | 1 << 12 | 1 << 13 | 1 << 14 | 1 << 15,
 };
 

@@ -13,6 +13,7 @@
 #include "unwind/pieces.h"
 #include "unwind/synth/fill.h"
 #include "unwind/synth/kept.h"
+#include "unwind/synth/luajit.h"
 #include "unwind/synth/ocaml.h"
 
 /* The directory of a table has an entry per 64 KiB: 4 GiB of vaddr are half a MiB of directory. */
@@ -357,6 +358,8 @@ static int read_code(struct cfi_file *file, const struct elf_file *elf, struct f
 
 	if (code == 0)
 		code = synth_mend_ocaml(file, elf, err);
+	if (code == 0)
+		code = synth_mend_luajit(file, elf, err);
 	code_facts_sort(&file->facts);
 	return code ? code : synth_fill(file, elf, err);
 }

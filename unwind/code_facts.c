@@ -29,10 +29,19 @@ static int by_start(const void *a, const void *b)
 
 void code_facts_sort(struct code_facts *facts)
 {
+	size_t nr = 0;
+
 	if (facts->nr_kept)
 		qsort(facts->kept, facts->nr_kept, sizeof(*facts->kept), by_fde);
 	if (facts->nr_mended)
 		qsort(facts->mended, facts->nr_mended, sizeof(*facts->mended), by_start);
+	for (size_t i = 0; i < facts->nr_mended; i++) {
+		const struct mended_fact *last = nr ? &facts->mended[nr - 1] : NULL;
+
+		if (!last || facts->mended[i].start >= last->end)
+			facts->mended[nr++] = facts->mended[i];
+	}
+	facts->nr_mended = nr;
 }
 
 static uint16_t kept_by(const struct code_facts *facts, uint32_t fde)
@@ -60,10 +69,32 @@ static void add_kept(struct cfi_row *row, uint16_t kept)
 		}
 }
 
+/* The two registers that traces save below the frame of LuaJIT's interpreter are in the words at
+ * its end. */
+static void mend_luajit(struct cfi_row *row, const struct mended_fact *fact)
+{
+	int32_t frame = (int32_t)row->cfa_off;
+
+	row->reg[ARCH_R12] = (struct cfi_reg){ .kind = CFI_AT_CFA, .off = -frame };
+	row->reg[ARCH_R13] = (struct cfi_reg){ .kind = CFI_AT_CFA, .off = -frame - 8 };
+	row->cfa = FPL_CFA_LUAJIT;
+	row->cfa_reg = ARCH_R14;
+	row->cfa_reg2 = (uint8_t)(frame / 8);
+	row->cfa_off = fact->cfa_off;
+	row->cfa_off2 = fact->frame_off;
+}
+
 static void mend(struct cfi_row *row, const struct mended_fact *fact)
 {
-	row->cfa_off = fact->cfa_off;
 	row->mended = true;
+	if (fact->frame_off) {
+		mend_luajit(row, fact);
+		return;
+	}
+	row->cfa_off = fact->cfa_off;
+	for (unsigned reg = 0; reg < FPL_NR_REGS; reg++)
+		if (row->reg[reg].kind == CFI_AT_CFA && row->reg[reg].off < -fact->cfa_off)
+			row->reg[reg] = (struct cfi_reg){ .kind = CFI_SAME };
 	if (!fact->is_raise)
 		return;
 	row->cfa = FPL_CFA_REG;

@@ -17,13 +17,17 @@ struct kept_fact {
 	uint16_t regs;
 };
 
-/* In [start, end) CFA = rsp + cfa_off; the CFI is wrong. */
+/* In [start, end) CFA = rsp + cfa_off, and registers that have their place below rsp are unchanged;
+ * the CFI is wrong. */
 struct mended_fact {
 	uint64_t start, end; /* vaddr */
 	int64_t cfa_off;
 	/* The code is about to jump to an exception handler with the registers unchanged: the word
 	 * below the CFA is the exact address where it goes on, and follows no call. */
 	bool is_raise;
+	/* Not 0: the code runs below the frame that the CFI describes. It is found by
+	 * FPL_CFA_LUAJIT, with cfa_off as N and this as M. */
+	int16_t frame_off;
 };
 
 struct code_facts {
@@ -35,7 +39,8 @@ struct code_facts {
 
 void code_facts_fini(struct code_facts *facts);
 
-/* Put in order what was added. */
+/* Put in order what was added. Of mended facts that overlap, as in a file that is forged, the one
+ * with the lowest start stays. */
 void code_facts_sort(struct code_facts *facts);
 
 /* Context for the rows of FDE number @fde in [start, end), on their way to @fn. */

@@ -91,6 +91,9 @@ static inline void table_cleanup(struct table **table)
 	table_destroy(*table);
 }
 
+/* Find the first rule whose CFA is of the kind @cfa; false: no rule is. Cost: O(rules). */
+bool table_find_rule(const struct table *table, enum fpl_cfa cfa, struct fpl_rule *ret);
+
 /*
  * The rule in force at @vaddr (a lookup_pc), followed by its extended rules; slot 0 (NONE) if
  * nothing covers it. Owned by the table. Never NULL.

@@ -31,6 +31,30 @@ const struct fpl_rule *table_find_reach(const struct table *table, uint64_t vadd
 	return rule ? rule : none;
 }
 
+bool table_find_rule(const struct table *table, enum fpl_cfa cfa, struct fpl_rule *ret)
+{
+	uint32_t at = table->rules_off & (FPL_CHUNK_SIZE - 1), step;
+	uint32_t end = table->image_bytes - (table->rules_off - at);
+	const uint8_t *chunk = table->chunks[table->rules_off >> FPL_CHUNK_LOG2];
+
+	if (end > FPL_CHUNK_SIZE)
+		end = FPL_CHUNK_SIZE;
+	/* extended rules are no rules, so slots are looked at from the first one on */
+	for (; at + FPL_RULE_REACH <= end; at += step) {
+		const struct fpl_rule *rule = (const void *)(chunk + at);
+		const struct fpl_ext *ext = (const void *)(rule + 1);
+
+		step = sizeof(*rule);
+		if (rule->flags & FPL_RULE_EXT)
+			step *= 1 + (ext->count + 1u) / 2;
+		if (rule->cfa == cfa) {
+			*ret = *rule;
+			return true;
+		}
+	}
+	return false;
+}
+
 const struct fpl_rule *table_find(const struct table *table, uint64_t vaddr)
 {
 	uint64_t start, end;

@@ -14,9 +14,10 @@ enum code_maker code_maker_of(const char *path)
 		bool is_whole; /* what follows the name is no part of another one */
 		enum code_maker maker;
 	} names[] = {
-		{ "libjvm.so", true, CODE_MAKER_JVM }, { "libpcre2-", false, CODE_MAKER_PCRE2 },
-		{ "qemu-", false, CODE_MAKER_QEMU },   { "libguile-", false, CODE_MAKER_GUILE },
-		{ "php", false, CODE_MAKER_PHP },      { "libphp", false, CODE_MAKER_PHP },
+		{ "libjvm.so", true, CODE_MAKER_JVM },	{ "libpcre2-", false, CODE_MAKER_PCRE2 },
+		{ "qemu-", false, CODE_MAKER_QEMU },	{ "libguile-", false, CODE_MAKER_GUILE },
+		{ "php", false, CODE_MAKER_PHP },	{ "libphp", false, CODE_MAKER_PHP },
+		{ "luajit", false, CODE_MAKER_LUAJIT }, { "libluajit", false, CODE_MAKER_LUAJIT },
 	};
 	const char *slash = strrchr(path, '/');
 

@@ -550,9 +550,16 @@ static void await_answers(struct engine *engine, bool (*is_open)(const struct en
 	}
 }
 
-/* Is it not known yet how code that targets make is walked? Their first samples would end there. */
+/* Is it not known yet how code that targets make is walked? Their first samples would end there. Of
+ * LuaJIT the table says it; a sample that waits for any table is walked later, without the memory
+ * by which a trace is walked. */
 static bool awaits_makers(const struct engine *engine)
 {
+	for (size_t i = 0; i < catalog_nr_live(engine->catalog); i++) {
+		if (catalog_live(engine->catalog, i)->maker == CODE_MAKER_LUAJIT &&
+		    compiler_nr_open(engine->tables.compiler))
+			return true;
+	}
 	return lookups_awaits_makers(engine->lookups);
 }
 

@@ -38,9 +38,10 @@ struct object {
 	bool names_asked;
 	int names_code; /* what the question returned: with 0 names_digest is valid */
 
-	bool is_forgotten;     /* the finder will not find it any more */
-	bool is_remote;	       /* of its file only a place is held (obj/opener.h) */
-	enum code_maker maker; /* it makes code at run time */
+	bool is_forgotten;	   /* the finder will not find it any more */
+	bool is_remote;		   /* of its file only a place is held (obj/opener.h) */
+	enum code_maker maker;	   /* it makes code at run time */
+	struct fpl_rule made_rule; /* of that code: LuaJIT's, once its table says so */
 
 	struct table_state table;
 

@@ -57,6 +57,7 @@ struct makers {
 	uint64_t bases[CODE_MAKER_COUNT]; /* where each is loaded */
 	bool has_code;			  /* there is executable memory without an object, */
 	bool has_shared;		  /* and some that processes may share */
+	struct fpl_rule luajit;		  /* of the code that this makes, where it is known */
 };
 
 static void find_makers(const struct run_times *times, const struct mapset *set, struct makers *ret)
@@ -68,6 +69,8 @@ static void find_makers(const struct run_times *times, const struct mapset *set,
 
 		ret->has_code |= (map->flags & FPL_MAPPING_ANON) != 0;
 		ret->has_shared |= (map->flags & FPL_MAPPING_SHARED) != 0;
+		if (object && object->made_rule.cfa)
+			ret->luajit = object->made_rule;
 		if (object && !ret->has[object->maker]) {
 			ret->has[object->maker] = true;
 			ret->bases[object->maker] = map->bias;
@@ -90,6 +93,46 @@ static void place_sljit_region(const struct run_times *times, struct process *pr
 	process->regions[process->nr_regions++] =
 		(struct process_region){ .end = FPL_REGION_END_MAX, .ref = ref };
 	process_place_regions(process);
+}
+
+/* Take @region in as that of @process in [@start, @end). Returns whether there is room. */
+static bool take_region(const struct run_times *times, struct process *process, uint64_t start,
+			uint64_t end, const struct fpl_region *region)
+{
+	uint64_t ref;
+
+	if (regions_add(times->regions, region, &ref)) {
+		fpl_log(FPL_LOG_WARN,
+			"pid %u: no room for its code made at run time: its stacks end there",
+			process->pid);
+		return false;
+	}
+	process->regions[process->nr_regions++] =
+		(struct process_region){ .start = start, .end = end, .ref = ref };
+	return true;
+}
+
+/* The code that @process makes is LuaJIT's, and what is not is sljit's. */
+static void place_luajit_region(const struct run_times *times, struct process *process,
+				const struct fpl_rule *rule)
+{
+	const struct fpl_region all = { .kind = FPL_REGION_LUAJIT,
+					.end = FPL_REGION_END_MAX,
+					.rule = *rule };
+
+	run_time_forget(times, process);
+	process->maker = take_region(times, process, 0, FPL_REGION_END_MAX, &all)
+				 ? PROCESS_MAKER_KNOWN
+				 : PROCESS_MAKER_REFUSED;
+	process_place_regions(process);
+}
+
+/* Is LuaJIT all that makes code in a process, but for PCRE2? */
+static bool is_luajit(const struct makers *makers)
+{
+	return makers->luajit.cfa && !makers->has[CODE_MAKER_JVM] &&
+	       !makers->has[CODE_MAKER_QEMU] && !makers->has[CODE_MAKER_GUILE] &&
+	       !makers->has[CODE_MAKER_PHP];
 }
 
 /* Ask where @process has code that runs in the frame of its entry: in mappings that have @flags.
@@ -146,6 +189,9 @@ void run_time_ask(const struct run_times *times, struct process *process)
 	if (makers.has_code && !process->nr_regions && is_sljit(&makers) &&
 	    !has_those_of_parent(process, &makers))
 		place_sljit_region(times, process);
+	if (process->maker == PROCESS_MAKER_UNKNOWN && is_luajit(&makers) &&
+	    !has_own_regions(times, process))
+		place_luajit_region(times, process, &makers.luajit);
 	if (!times->lookups || process->maker != PROCESS_MAKER_UNKNOWN)
 		return;
 	if (process->next_ask_ns) {
@@ -163,23 +209,6 @@ void run_time_ask(const struct run_times *times, struct process *process)
 	if (!lookups_jvm(times->lookups, process->pid, process->gen, makers.bases[CODE_MAKER_JVM],
 			 process_owner(process)))
 		process->maker = PROCESS_MAKER_ASKED;
-}
-
-/* Take @region in as that of @process in [@start, @end). Returns whether there is room. */
-static bool take_region(const struct run_times *times, struct process *process, uint64_t start,
-			uint64_t end, const struct fpl_region *region)
-{
-	uint64_t ref;
-
-	if (regions_add(times->regions, region, &ref)) {
-		fpl_log(FPL_LOG_WARN,
-			"pid %u: no room for its code made at run time: its stacks end there",
-			process->pid);
-		return false;
-	}
-	process->regions[process->nr_regions++] =
-		(struct process_region){ .start = start, .end = end, .ref = ref };
-	return true;
 }
 
 static void take_heaps(const struct run_times *times, struct process *process,

@@ -412,6 +412,23 @@ void tables_need(struct tables *tables, struct object *object, uint64_t vaddr)
 	}
 }
 
+/* Does @table say how code that @object makes is walked? */
+static void find_made_rule(struct tables *tables, struct object *object, const struct table *table)
+{
+	bool is_named = object->maker == CODE_MAKER_LUAJIT;
+
+	if ((is_named && object->made_rule.cfa) || (!is_named && object->maker != CODE_MAKER_NONE))
+		return;
+	if (table_find_rule(table, FPL_CFA_LUAJIT, &object->made_rule)) {
+		object->maker = CODE_MAKER_LUAJIT;
+		tables->changed = true;
+	} else if (is_named && tables->config.synth) {
+		fpl_log(FPL_LOG_WARN,
+			"%s: LuaJIT of another form: its code made at run time is walked by frame pointers",
+			object->path);
+	}
+}
+
 /* Publish the table of an object without one. */
 static void publish_table(struct tables *tables, struct object *object, const struct table *table)
 {
@@ -440,6 +457,7 @@ static void publish_table(struct tables *tables, struct object *object, const st
 	if (tables->config.scripts)
 		script = scripts_rule(tables->config.scripts, object->id, object->path,
 				      &table->script);
+	find_made_rule(tables, object, table);
 	object->table.nr_published++;
 	publish(tables, object,
 		&(struct fpl_object){

@@ -62,7 +62,9 @@ struct tables {
 	uint32_t nr_waiting; /* objects without room at the last review; UINT32_MAX: some came */
 	uint64_t nr_refused, nr_evicted;
 	struct share_book given_up; /* both, by owner of the file */
-	bool changed; /* a slot became or ceased to be usable: processes that map it say so anew */
+	/* a slot became or ceased to be usable, or tells how made code is walked: processes that
+	 * map it say so anew */
+	bool changed;
 };
 
 FPL_MUST_CHECK int tables_init(struct tables *tables, const struct tables_config *config,

@@ -682,11 +682,13 @@ static void rescan_one(struct process *process, void *ctx)
 		(void)!read_process(tracker, process, process->pid, NULL, NULL);
 }
 
-/* Mark processes whose tables were refused, or are gone. */
+/* Mark processes whose tables were refused, or are gone, or tell how made code is walked. */
 static void touch_one(struct process *process, void *ctx)
 {
 	struct tracker *tracker = ctx;
 
+	if (process->wanted)
+		run_time_ask(&tracker->run_times, process);
 	process->dirty = true;
 	processes_note(&tracker->processes, process);
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Code that is made at run time and runs in the frame of its entry is walked to main: regular expressions of PCRE2, what qemu
-translates, guile, and PHP."""
+translates, guile, PHP, and LuaJIT's traces."""
 
 import os
 import random
@@ -110,6 +110,84 @@ for (;;) {
         # the expressions are code of another kind, with other frames, in the same process
         of_sljit = ["pcre2_jit_match_8" == stack["user"][1]["symbol"] for stack in whole]
         self.assertEqual(set(of_sljit), {False, True})
+
+    def luajit(self):
+        """LuaJIT on loops with more values than registers, calls, strings, tables, sorting with functions of its own, C functions that
+        call back, coroutines, objects and errors."""
+        with open(self.path("loop.lua"), "w", encoding="ascii") as file:
+            file.write("""
+local ffi = require("ffi")
+ffi.cdef [[ void qsort(void *, size_t, size_t, int (*)(const void *, const void *)); double sin(double); ]]
+local compare = ffi.cast("int (*)(const void *, const void *)", function(a, b)
+    return ffi.cast("const int *", a)[0] - ffi.cast("const int *", b)[0]
+end)
+local function spills(n)
+    local a, b, c, d, e, f, g, h, i, j, k, l = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12
+    local m, o, p, q, r, s, t, u = 1.5, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5, 8.5
+    for x = 1, n do
+        a, b, c, d, e, f = b + x, c + a, d + b, e - c, f + d, a - e
+        g, h, i, j, k, l = h + x, i + g, j - h, k + i, l + j, g - k
+        m, o, p, q = o * 0.5 + x, p + m, q - o, m + p
+        r, s, t, u = s * 0.25 + x, t + r, u - s, r + t
+    end
+    return a + b + c + d + e + f + g + h + i + j + k + l + m + o + p + q + r + s + t + u
+end
+local function fib(n) return n < 2 and n or fib(n - 1) + fib(n - 2) end
+local function strings(n)
+    local t = {}
+    for i = 1, n do t[#t + 1] = ("%d:%s"):format(i, string.rep("x", i % 7)) .. tostring(i) end
+    return #table.concat(t):upper()
+end
+local function tables(n)
+    local t, s = {}, 0
+    for i = 1, n do t["k" .. i % 97] = i end
+    for k, v in pairs(t) do s = s + v + #k end
+    for i = 1, n do s = s + math.floor(i / 3) + math.sin(i) + ffi.C.sin(i) + i % 7 end
+    return s
+end
+local function sorts(n)
+    local t, x = {}, 12345
+    for i = 1, n do x = (x * 16807) % 2147483647; t[i] = x end
+    table.sort(t, function(a, b) return a < b end)
+    return t[1]
+end
+local function called_back(n)
+    local array = ffi.new("int[?]", n)
+    for i = 0, n - 1 do array[i] = (i * 7919) % n end
+    ffi.C.qsort(array, n, 4, compare)
+    return array[0]
+end
+local function coroutines(n)
+    local s = 0
+    local make = coroutine.wrap(function() for i = 1, n do for j = 1, 10 do s = s + j * i end coroutine.yield(i) end end)
+    for _ = 1, n do s = s + make() end
+    return s
+end
+local Point = {}
+Point.__index = Point
+Point.__add = function(a, b) return setmetatable({ x = a.x + b.x, y = a.y + b.y }, Point) end
+local function objects(n)
+    local p = setmetatable({ x = 0, y = 0 }, Point)
+    for i = 1, n do p = p + setmetatable({ x = i, y = -i }, Point) end
+    return p.x
+end
+local function errors(n)
+    local bad = 0
+    for i = 1, n do
+        if not pcall(function(j) if j % 10 == 0 then error("ten") end return j end, i) then bad = bad + 1 end
+    end
+    return bad
+end
+while true do
+    spills(100000) fib(22) strings(3000) tables(10000) sorts(2000) called_back(1000) coroutines(2000) objects(50000) errors(5000)
+end
+""")
+        return ["luajit", self.path("loop.lua")]
+
+    def test_luajit(self):
+        if not shutil.which("luajit"):
+            self.skipTest("no luajit")
+        self.check_made(self.luajit(), "lua_pcall")
 
 
 if __name__ == "__main__":

@@ -195,13 +195,15 @@ static inline const char *cfi_builder_stray(const struct cfi_row *row, const str
 	bool has_off = at_reg || (reg && (reg->kind == CFI_AT_CFA || reg->kind == CFI_VAL_CFA));
 	bool has_cfa = row->cfa != FPL_CFA_EXPR;
 	bool goroutine = row->cfa == FPL_CFA_G_CALL || row->cfa == FPL_CFA_G_RESUME;
-	bool second = row->cfa == FPL_CFA_INDEX || row->cfa == FPL_CFA_PLT || goroutine;
+	bool luajit = row->cfa == FPL_CFA_LUAJIT;
+	bool second = row->cfa == FPL_CFA_INDEX || row->cfa == FPL_CFA_PLT || goroutine || luajit;
 
 	if (reg)
 		return (!at_reg && reg->reg) || (!has_off && reg->off) ? "!" : "";
 	return (!has_cfa && (row->cfa_reg || row->cfa_off)) || (!second && row->cfa_reg2) ||
 			       (row->cfa != FPL_CFA_INDEX && row->cfa != FPL_CFA_DEREF &&
-				row->cfa != FPL_CFA_HEIGHT && !goroutine && row->cfa_off2)
+				row->cfa != FPL_CFA_HEIGHT && !goroutine && !luajit &&
+				row->cfa_off2)
 		       ? "!"
 		       : "";
 }
@@ -259,6 +261,10 @@ static inline int cfi_builder_row_text(const struct cfi_row *row, void *ctx)
 	case FPL_CFA_HEIGHT:
 		fprintf(out, "height:r%u%+" PRId64 "%+" PRId64, row->cfa_reg, row->cfa_off,
 			row->cfa_off2);
+		break;
+	case FPL_CFA_LUAJIT:
+		fprintf(out, "luajit:r%u%+" PRId64 "%+" PRId64 "+%u", row->cfa_reg, row->cfa_off,
+			row->cfa_off2, 8u * row->cfa_reg2);
 		break;
 	default:
 		fputs(row->cfa == FPL_CFA_EXPR ? "expr" : "none", out);

@@ -57,6 +57,21 @@ static void rows_are_cut_where_the_code_knows_better(void **state)
 	assert_told(2, 0x155, 0x15c, "155-15a +48 m\n15a-15c +8\n");
 }
 
+static void of_facts_that_overlap_the_first_counts(void **state)
+{
+	struct mended_fact forged[] = { { .start = 0x14, .end = 0x18, .cfa_off = 16 },
+					{ .start = 0x10, .end = 0x20, .cfa_off = 24 },
+					{ .start = 0x20, .end = 0x28, .cfa_off = 32 },
+					{ .start = 0x1f, .end = 0x40, .cfa_off = 40 } };
+	struct code_facts facts = { .mended = forged, .nr_mended = ARRAY_SIZE(forged) };
+
+	(void)state;
+	code_facts_sort(&facts);
+	assert_int_equal(facts.nr_mended, 2);
+	assert_int_equal(facts.mended[0].cfa_off, 24);
+	assert_int_equal(facts.mended[1].cfa_off, 32);
+}
+
 static void registers_are_added_to_all_rows_of_their_fde(void **state)
 {
 	(void)state;
@@ -226,6 +241,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rows_are_cut_where_the_code_knows_better),
+		cmocka_unit_test(of_facts_that_overlap_the_first_counts),
 		cmocka_unit_test(registers_are_added_to_all_rows_of_their_fde),
 		cmocka_unit_test(register_rule_of_cfi_stays),
 		cmocka_unit_test(whoever_refuses_a_row_gets_no_more),

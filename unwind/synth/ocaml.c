@@ -5,14 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/cleanup.h"
-#include "base/sorted.h"
 #include "unwind/arch_x86_64.h"
-#include "unwind/synth/code.h"
+#include "unwind/synth/functions.h"
 
-enum { STUBS_MAX = 256, CHECK_EVERY = 1024 }; /* of one FDE; FDEs */
-enum { PIECE = 64 << 10, NAMES_MAX = 64 << 20 };
+enum { STUBS_MAX = 256 }; /* of one FDE */
 
 /* Opcodes, and the sizes of instructions. */
 enum { CALL = 0xe8, JUMP = 0xe9, JUMP_SHORT = 0xeb, CALL_SIZE = 5, JUMP_SIZE = 5 };
@@ -34,47 +31,10 @@ struct stub {
 };
 
 struct ocaml_search {
-	struct cfi_file *file; /* borrowed */
-	struct synth_codes codes;
+	struct cfi_file *file;	      /* borrowed */
 	struct stub stubs[STUBS_MAX]; /* of one FDE */
 	size_t nr_stubs;
 };
-
-static void cleanup_search(struct ocaml_search **search)
-{
-	if (*search)
-		synth_codes_fini(&(*search)->codes);
-	free(*search);
-}
-
-/*
- * Does the file mention caml_call_gc, as its own or an imported name? Names are read in pieces that
- * overlap.
- */
-static int is_ocaml(const struct elf_file *elf, bool *ret, struct fpl_err *err)
-{
-	static const char name[] = "\0caml_call_gc";
-	const struct elf_section *section = elf_file_section(elf, ".dynstr");
-	AUTO_FREE uint8_t *bytes = malloc(PIECE);
-
-	*ret = false;
-	if (!bytes)
-		return fpl_fail(err, -ENOMEM, "%s: out of memory", elf->name);
-	if (!section)
-		section = elf_file_section(elf, ".strtab");
-	if (!section || section->type != SHT_STRTAB || (section->flags & SHF_COMPRESSED))
-		return 0;
-	for (uint64_t at = 0; at < section->size && at < NAMES_MAX && !*ret;
-	     at += PIECE - sizeof(name)) {
-		uint64_t left = section->size - at;
-		size_t size = left < PIECE ? (size_t)left : PIECE;
-
-		if (elf_file_read(elf, section->off + at, bytes, size, NULL))
-			return 0;
-		*ret = memmem(bytes, size, name, sizeof(name)) != NULL;
-	}
-	return 0;
-}
 
 static int64_t distance(const uint8_t *at)
 {
@@ -197,13 +157,7 @@ static bool is_wrong(const struct stub *stub)
 
 static int mend(struct ocaml_search *search, struct mended_fact fact, struct fpl_err *err)
 {
-	struct code_facts *facts = &search->file->facts;
-
-	if (array_reserve(&facts->mended, sizeof(*facts->mended), &facts->room_mended,
-			  facts->nr_mended + 1))
-		return fpl_fail(err, -ENOMEM, "%s: out of memory", search->file->budget.name);
-	facts->mended[facts->nr_mended++] = fact;
-	return 0;
+	return synth_mend(search->file, &fact, err);
 }
 
 static int mend_stubs(struct ocaml_search *search, struct fpl_err *err)
@@ -254,26 +208,17 @@ static int mend_raises(struct ocaml_search *search, const uint8_t *code, uint64_
 	return status;
 }
 
-/* A function that owns only a part of its range is left alone. */
-static int look_at(struct ocaml_search *search, const struct synth_code *code,
-		   const struct cfi_piece *piece, struct fpl_err *err)
+static int look_at(void *ctx, const struct cfi_fde *fde, const uint8_t *bytes, uint64_t size,
+		   struct fpl_err *err)
 {
+	struct ocaml_search *search = ctx;
 	struct cfi_file *file = search->file;
-	const struct cfi_fde *fde = &file->list.fdes[piece->fde];
-	uint64_t size = piece->end - piece->start, end;
-	const uint8_t *bytes;
-	int status;
+	uint64_t end;
+	int status = mend_raises(search, bytes, size, fde->start, err);
 
-	if (fde->start != piece->start || fde->end != piece->end ||
-	    piece->end > code->start + code->size)
-		return 0;
-	status = synth_codes_bytes(&search->codes, code, piece->start, size, &bytes, err);
-	if (status)
-		return status == -ENOMEM || status == -EFBIG ? status : 0;
-	status = mend_raises(search, bytes, size, piece->start, err);
 	if (status)
 		return status;
-	find_stubs(search, bytes, size, piece->start);
+	find_stubs(search, bytes, size, fde->start);
 	if (search->nr_stubs == 0)
 		return 0;
 	status = cfa_program_run(&file->machine, &file->list.cies[fde->cie], fde, fde->start,
@@ -281,42 +226,13 @@ static int look_at(struct ocaml_search *search, const struct synth_code *code,
 	return status < 0 ? status : mend_stubs(search, err);
 }
 
-static int look_through(struct ocaml_search *search, const struct synth_code *code,
-			struct fpl_err *err)
-{
-	const struct cfi_file *file = search->file;
-	size_t i = SORTED_UP_TO(file->pieces, start, file->nr_pieces, code->start);
-	int status = 0;
-
-	for (i -= i > 0; i < file->nr_pieces && status == 0; i++) {
-		const struct cfi_piece *piece = &file->pieces[i];
-
-		if (piece->start >= code->start + code->size)
-			break;
-		if (piece->start >= code->start && !(piece->fde & CFI_PIECE_MADE))
-			status = look_at(search, code, piece, err);
-		if (status == 0 && i % CHECK_EVERY == 0)
-			status = budget_check(&file->budget, err);
-	}
-	return status;
-}
-
 int synth_mend_ocaml(struct cfi_file *file, const struct elf_file *elf, struct fpl_err *err)
 {
-	CLEANUP(cleanup_search) struct ocaml_search *search = NULL;
-	bool wanted;
-	int code = is_ocaml(elf, &wanted, err);
+	AUTO_FREE struct ocaml_search *search = calloc(1, sizeof(*search));
 
-	if (code || !wanted)
-		return code;
-	search = calloc(1, sizeof(*search));
 	if (!search)
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", elf->name);
 	search->file = file;
-	code = synth_codes_open(&search->codes, elf, &file->budget, err);
-	if (code)
-		return code == -EINVAL ? 0 : code; /* no code to be read */
-	for (size_t i = 0; i < search->codes.nr && code == 0; i++)
-		code = look_through(search, &search->codes.list[i], err);
-	return code;
+	return synth_functions_for_each(file, elf, SYNTH_NAME("caml_call_gc"), look_at, search,
+					err);
 }

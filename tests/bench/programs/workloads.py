@@ -192,7 +192,7 @@ PROGRAMS = [
                 ci=("esbuild", 97)),
     *both_rates(99.5, "rclone (Go 1.19)", "rclone dash", prose("rclone --config /dev/null hashsum sha512 %s >/dev/null"), 99.5,
                 "go threads large"),
-    row("luajit", "luajit", fib("fib.lua", "luajit"), 0, "jit", note=JIT_NOTE, varies=True),
+    row("luajit", "luajit", fib("fib.lua", "luajit"), 99.5, "cfi jit", varies=True),
     row("luajit -joff", "luajit", fib("fib.lua", "luajit", "-joff"), 99.5, "cfi", ci=("luajit", 97)),
     row("sbcl", "sbcl", fib("fib.lisp", "sbcl", "--script"), 93, "fp jit", ci=("sbcl", 80), readme=True,
         note=TWO_STACKS),
