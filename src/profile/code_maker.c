@@ -17,6 +17,7 @@ enum code_maker code_maker_of(const char *path)
 		{ "libjvm.so", true, CODE_MAKER_JVM }, { "libpcre2-", false, CODE_MAKER_PCRE2 },
 		{ "qemu-", false, CODE_MAKER_QEMU },   { "libguile-", false, CODE_MAKER_GUILE },
 		{ "php", false, CODE_MAKER_PHP },      { "libphp", false, CODE_MAKER_PHP },
+		{ "beam.smp", true, CODE_MAKER_BEAM },
 	};
 	const char *slash = strrchr(path, '/');
 

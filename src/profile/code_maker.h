@@ -8,7 +8,8 @@ enum code_maker {
 	CODE_MAKER_PCRE2,
 	CODE_MAKER_QEMU,
 	CODE_MAKER_GUILE,
-	CODE_MAKER_PHP, /* may have PCRE2 in it */
+	CODE_MAKER_PHP,	 /* may have PCRE2 in it */
+	CODE_MAKER_BEAM, /* Erlang */
 	CODE_MAKER_COUNT
 };
 
