@@ -20,7 +20,7 @@
 #define BEAM_STACK_WORDS  8192u
 #define BEAM_PUSHED_MAX	  64u  /* bytes on the thread's stack below what calls C code */
 #define BEAM_LEAVE_BYTES  248u /* of code from a call of C code to where it is left */
-#define BEAM_BEHIND_BYTES 40u  /* of code from where a frame is made to where it is filled */
+#define BEAM_BEHIND_BYTES 128u /* of code from where a frame is made to where it is filled */
 #define BEAM_ALIGNED_BY	  64u  /* the entry aligns rsp by this */
 
 /* Context of the loops. */
@@ -83,7 +83,7 @@ static long beam_lower_one(__u32 idx, void *arg)
 		search->skip = 6;
 	} else if ((code & 0xff) == 0xc3 || (code & 0xff) == 0xe8 || (code & 0xff) == 0xe9 ||
 		   (code & 0xff) == 0xeb || (code & 0xffff) == 0x14ff ||
-		   (code & 0xffffff) == 0xc48348) {
+		   (code & 0xffff) == 0xd7ff || (code & 0xffffff) == 0xc48348) {
 		/* ret, call, jmp, add rsp: the frame is another one, or filled. Bytes that only
 		 * look like one of these do no harm. */
 		search->found = 0;
@@ -91,17 +91,23 @@ static long beam_lower_one(__u32 idx, void *arg)
 	return 0;
 }
 
-/* Where the return address is in the frame of interrupted code that may not have filled it yet: so
- * many bytes above rsp. 0: unknown. Such a frame may hold addresses of other ones. */
+/* Where the return address is in the frame of code that may not have filled it yet, whether it was
+ * interrupted or has called C code: so many bytes above its stack pointer. 0: unknown. Such a frame
+ * may hold addresses of other ones. */
 WALK_INLINE __u32 beam_made(struct env *env, struct fpl_walk *walk)
 {
 	struct beam_search search = { .walker = { .walk = walk, .env = env } };
 	__u32 in_page = (__u32)walk->pc & (FPL_STACK_PAGE - 1);
 
-	search.nr = in_page < BEAM_BEHIND_BYTES ? in_page : BEAM_BEHIND_BYTES;
 	walk->code[BEAM_BEHIND_BYTES / 8] = 0;
-	if (env_read_code(env, walk->code, BEAM_BEHIND_BYTES, walk->pc - search.nr))
-		return 0;
+	search.nr = BEAM_BEHIND_BYTES;
+	if (env_read_code(env, walk->code, BEAM_BEHIND_BYTES, walk->pc - BEAM_BEHIND_BYTES)) {
+		/* the page before is not present */
+		search.nr = in_page;
+		if (in_page >= BEAM_BEHIND_BYTES ||
+		    env_read_code(env, walk->code, BEAM_BEHIND_BYTES, walk->pc - in_page))
+			return 0;
+	}
 	env_loop(BEAM_BEHIND_BYTES, beam_lower_one, &search);
 	return (search.found & 7) || search.found > 8 * BEAM_FRAME_WORDS ? 0 : search.found;
 }
@@ -221,23 +227,22 @@ WALK_INLINE int walk_by_beam(struct env *env, struct fpl_walk *walk,
 {
 	const struct fpl_region_beam *beam = &region->beam;
 	__u64 sp = walk->reg[ARCH_SP], registers = walk->reg[ARCH_RBX];
-	__u32 made = 0, may_be_fragment = walk->exact;
+	__u32 made = 0, on_thread = registers - beam->runtime_off - sp <= BEAM_PUSHED_MAX;
 
 	walk->ra_stop = FPL_STOP_NO_CFI;
 	if (!(walk->known & WALK_BIT(ARCH_RBX)))
 		return WALK_REGION_END;
-	if (registers - beam->runtime_off - sp <= BEAM_PUSHED_MAX) {
+	if (on_thread) {
 		if (pc - beam->entry < beam->entry_bytes)
 			return beam_to_thread(env, walk, region);
 		sp = beam_stack(env, walk, region);
 		walk->window_size = walk->window_near = 0;
-		may_be_fragment = 1;
-	} else if (walk->exact) {
-		made = beam_made(env, walk);
 	}
 	if (!sp || (sp & 7))
 		return WALK_REGION_END;
-	if (!(may_be_fragment && !made && beam_is_fragment(env, walk, sp)) &&
+	if (on_thread || walk->exact)
+		made = beam_made(env, walk);
+	if (!((on_thread || walk->exact) && !made && beam_is_fragment(env, walk, sp)) &&
 	    !beam_find(env, walk, sp + made))
 		return WALK_REGION_END;
 	if (walk->ra == beam->normal_exit)

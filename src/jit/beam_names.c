@@ -59,6 +59,17 @@ static int add_lines(const struct naming *naming, const struct beam_record *reco
 	return code ? code : add_line(naming, &range, &lines[at], range.end);
 }
 
+/* What is before a function, and its first instructions, is a range of its own. */
+static void leave_prologue(char *name)
+{
+	static const char prologue[] = "-CodeInfoPrologue";
+	size_t length = strlen(name);
+
+	if (length > sizeof(prologue) - 1 &&
+	    !strcmp(name + length - (sizeof(prologue) - 1), prologue))
+		name[length - (sizeof(prologue) - 1)] = '\0';
+}
+
 /* Add the ranges of @record that have addresses. */
 static int add_module(const struct naming *naming, struct beam_record *record)
 {
@@ -69,6 +80,7 @@ static int add_module(const struct naming *naming, struct beam_record *record)
 		size_t i = first_from(naming, range.start);
 
 		if (i < naming->nr && pc_at(naming, i) < range.end) {
+			leave_prologue(range.name);
 			code = code_table_add(naming->table, range.start, range.end - range.start,
 					      0, range.name, strlen(range.name));
 			if (!code)

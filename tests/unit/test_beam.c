@@ -152,8 +152,9 @@ static void put_all(void)
 	at = put_range(at, 0, 0x40, 0, "global::codeHeader");
 	put_range(at, 0x40, 0x40 + ENTRY_SIZE, 0, "global::process_main");
 	put_run_time();
-	at = put_module(MODULE, 0x300, 4);
-	at = put_range(at, 0, 0x100, 0, "m::codeHeader");
+	at = put_module(MODULE, 0x300, 5);
+	at = put_range(at, 0, 0x80, 0, "m::codeHeader");
+	at = put_range(at, 0x80, 0x100, 0, "m:f/1-CodeInfoPrologue");
 	at = put_range(at, 0x100, 0x200, 2, "m:f/1");
 	at = put_line(at, 0x100, 7, "m.erl");
 	at = put_line(at, 0x180, 9, "other.hrl");
@@ -291,6 +292,7 @@ static void functions_have_names_and_lines(void **state)
 	const uint64_t asked[] = {
 		hotspot_asked(BASE + ENTRY, HOTSPOT_ASKED_LEAF),
 		hotspot_asked(MODULE - 1, HOTSPOT_ASKED_LINES),
+		hotspot_asked(MODULE + 0xff, HOTSPOT_ASKED_LEAF | HOTSPOT_ASKED_LINES),
 		hotspot_asked(MODULE + 0x100, HOTSPOT_ASKED_LINES),
 		hotspot_asked(MODULE + 0x17f, HOTSPOT_ASKED_LINES),
 		hotspot_asked(MODULE + 0x180, HOTSPOT_ASKED_LEAF | HOTSPOT_ASKED_LINES),
@@ -306,6 +308,7 @@ static void functions_have_names_and_lines(void **state)
 	check_name(&table, BASE + ENTRY, "global::process_main", NULL, 0);
 	check_name(&table, MODULE - 1, NULL, NULL, 0);
 	check_name(&table, MODULE + 0x50, NULL, NULL, 0); /* it was not asked about */
+	check_name(&table, MODULE + 0xff, "m:f/1", NULL, 0);
 	check_name(&table, MODULE + 0x100, "m:f/1", "m.erl", 7);
 	check_name(&table, MODULE + 0x17f, "m:f/1", "m.erl", 7);
 	check_name(&table, MODULE + 0x180, "m:f/1", "other.hrl", 9);
@@ -320,7 +323,8 @@ static void records_that_lie_have_no_names(void **state)
 {
 	const uint64_t asked[] = { hotspot_asked(MODULE + 0x100, HOTSPOT_ASKED_LINES) };
 	const uint32_t module = RECORDS + 2 * RECORD_SIZE, first = module + 34;
-	const uint32_t second = first + 16 + sizeof("m::codeHeader");
+	const uint32_t second =
+		first + 16 + sizeof("m::codeHeader") + 16 + sizeof("m:f/1-CodeInfoPrologue");
 	static const uint8_t huge[] = { 0xff, 0xff, 0xff, 0xff };
 	struct code_table table;
 

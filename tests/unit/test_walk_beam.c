@@ -176,7 +176,6 @@ static void c_code_leads_back_to_the_erlang_stack(void **state)
 		FRAME(0x1008) | EXACT, MADE(F + 8), MADE(G), MADE(H), FRAME(0x4010), 0
 	};
 	const __u64 leaf[] = { MADE(F + 8) | EXACT, MADE(G), MADE(H), FRAME(0x4010), 0 };
-
 	uint64_t fp;
 
 	put_stack(8, two_callers);
@@ -184,12 +183,19 @@ static void c_code_leads_back_to_the_erlang_stack(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		print_message("%s\n", cases[i].what);
 		memset(jit + F, 0x90, 64);
-		put_code(F + 3, "\xe8", 1);
+		put_code(F + 2, "\xff\x15", 2);
 		put_code(F + 8, cases[i].code, cases[i].size);
 		process[STACK_OFF / 8] = HEAP + (cases[i].in_process ? 64 : 8);
 		fp = HEAP + (cases[i].in_process ? 8 : 64);
 		check_beam(s, PC(0x1008), REGISTERS - RUNTIME_OFF - 8, fp, FPL_STOP_OUTERMOST,
 			   want);
+		/* whose frame is new, and has what was there before */
+		put_code(F - 8, "\x48\x83\xec\x10", 4);
+		heap[9] = JIT + H;
+		check_beam(s, PC(0x1008), REGISTERS - RUNTIME_OFF - 8, fp, FPL_STOP_OUTERMOST,
+			   want);
+		heap[9] = LIST;
+		put_code(F - 8, "\x90\x90\x90\x90", 4);
 		/* the code itself, before it goes back */
 		check_beam(s, JIT + F + 8, REGISTERS - RUNTIME_OFF, fp, FPL_STOP_OUTERMOST, leaf);
 	}
@@ -199,15 +205,12 @@ static void no_erlang_process_runs_in_the_entry(void **state)
 {
 	struct scene *s = *state;
 	const __u64 want[] = { MADE(ENTRY + 0x20) | EXACT, FRAME(0x4010), 0 };
+	const __u64 resumed[] = { MADE(ENTRY + 0x20) | EXACT, MADE(G), MADE(H), FRAME(0x4010), 0 };
 
 	check_beam(s, JIT + ENTRY + 0x20, REGISTERS - RUNTIME_OFF, 4, FPL_STOP_OUTERMOST, want);
 	/* but one is about to */
-	s->walk.known = ARCH_ALL_REGS;
-	s->walk.reg[ARCH_SP] = HEAP + 64;
 	put_stack(8, two_callers);
-	check_walk(
-		s, JIT + ENTRY + 0x20, FPL_STOP_OUTERMOST,
-		(const __u64[]){ MADE(ENTRY + 0x20) | EXACT, MADE(G), MADE(H), FRAME(0x4010), 0 });
+	check_beam(s, JIT + ENTRY + 0x20, HEAP + 64, 4, FPL_STOP_OUTERMOST, resumed);
 }
 
 /* A stack that does not end as Erlang's do is never complete. */
