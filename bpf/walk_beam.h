@@ -30,6 +30,7 @@ struct beam_search {
 	__u32 found; /* what was found in them */
 	__u32 skip;  /* bytes of an instruction that are no other's */
 	__u8 stack_off, runtime_off;
+	__u64 process_main;
 };
 
 /* The four bytes at @idx of @code. */
@@ -91,9 +92,9 @@ static long beam_lower_one(__u32 idx, void *arg)
 	return 0;
 }
 
-/* Where the return address is in the frame of code that may not have filled it yet, whether it was
- * interrupted or has called C code: so many bytes above its stack pointer. 0: unknown. Such a frame
- * may hold addresses of other ones. */
+/* The bytes from the stack pointer to the return address in a frame that may not be filled yet: of
+ * code that was interrupted or has called C code. 0: unknown. Such a frame may hold return
+ * addresses of earlier frames. */
 WALK_INLINE __u32 beam_made(struct env *env, struct fpl_walk *walk)
 {
 	struct beam_search search = { .walker = { .walk = walk, .env = env } };
@@ -195,29 +196,52 @@ WALK_INLINE int beam_is_fragment(struct env *env, struct fpl_walk *walk, __u64 s
 	return 1;
 }
 
-/* Go to what has called process_main() on the stack of the thread. */
-WALK_INLINE int beam_to_thread(struct env *env, struct fpl_walk *walk,
-			       const struct fpl_region *region)
+/* Find the return address of code that has the Erlang stack pointer @sp: walk->ra, and
+ * walk->blob_segment behind it. @is_leaf: it is the innermost Erlang code. */
+WALK_INLINE int beam_ra(struct env *env, struct fpl_walk *walk, __u64 sp, int is_leaf)
 {
-	struct walker walker = { .walk = walk, .env = env };
-	__u64 at = walk->reg[ARCH_RBX] + region->beam.caller_off, ra;
-	__u64 process_main = region->beam.process_main;
+	__u32 made = is_leaf ? beam_made(env, walk) : 0;
+
+	return (is_leaf && !made && beam_is_fragment(env, walk, sp)) ||
+	       beam_find(env, walk, sp + made);
+}
+
+/* One word of the search for the return address of process_main(): the next one is below it. */
+static long beam_caller_one(__u32 idx, void *arg)
+{
+	struct beam_search *search = (struct beam_search *)arg;
+	struct fpl_walk *walk = search->walker.walk;
+	__u64 ra;
+
+	(void)idx;
+	if (walk_read(&search->walker, walk->blob_segment, &ra)) {
+		walk->ra_stop = FPL_STOP_READ_FAULT;
+		return 1;
+	}
+	walk->blob_segment -= 8;
+	if (walk_is_ra(&search->walker, ra) != WALK_RA_YES ||
+	    leaf_call_target(ra, walk->call) != search->process_main)
+		return 0;
+	walk->ra = ra;
+	walk->blob_found = 1;
+	return 1;
+}
+
+/* Go to what has called @process_main on the stack of the thread. */
+WALK_INLINE int beam_to_thread(struct env *env, struct fpl_walk *walk, __u64 process_main)
+{
+	struct beam_search search = { .walker = { .walk = walk, .env = env },
+				      .process_main = process_main };
 
 	walk->window_size = walk->window_near = 0;
-	for (__u32 i = 0; i < BEAM_ALIGNED_BY; i += 8) {
-		if (walk_read(&walker, at - i, &ra)) {
-			walk->ra_stop = FPL_STOP_READ_FAULT;
-			break;
-		}
-		if (walk_is_ra(&walker, ra) != WALK_RA_YES ||
-		    leaf_call_target(ra, walk->call) != process_main)
-			continue;
-		walk->reg[ARCH_SP] = at - i + 8;
-		walk->known = WALK_BIT(ARCH_SP);
-		walk_to(walk, ra, 0, walk->by_row);
-		return WALK_REGION_STEP;
-	}
-	return WALK_REGION_END;
+	walk->blob_found = 0;
+	env_loop(BEAM_ALIGNED_BY / 8, beam_caller_one, &search);
+	if (!walk->blob_found)
+		return WALK_REGION_END;
+	walk->reg[ARCH_SP] = walk->blob_segment + 16;
+	walk->known = WALK_BIT(ARCH_SP);
+	walk_to(walk, walk->ra, 0, walk->by_row);
+	return WALK_REGION_STEP;
 }
 
 /* Step to the caller of the code at @pc, in the mapping found last. Where an Erlang process has no
@@ -227,26 +251,24 @@ WALK_INLINE int walk_by_beam(struct env *env, struct fpl_walk *walk,
 {
 	const struct fpl_region_beam *beam = &region->beam;
 	__u64 sp = walk->reg[ARCH_SP], registers = walk->reg[ARCH_RBX];
-	__u32 made = 0, on_thread = registers - beam->runtime_off - sp <= BEAM_PUSHED_MAX;
+	__u32 on_thread = registers - beam->runtime_off - sp <= BEAM_PUSHED_MAX;
 
 	walk->ra_stop = FPL_STOP_NO_CFI;
+	walk->ra = beam->normal_exit;
 	if (!(walk->known & WALK_BIT(ARCH_RBX)))
 		return WALK_REGION_END;
-	if (on_thread) {
-		if (pc - beam->entry < beam->entry_bytes)
-			return beam_to_thread(env, walk, region);
-		sp = beam_stack(env, walk, region);
-		walk->window_size = walk->window_near = 0;
+	if (!on_thread || pc - beam->entry >= beam->entry_bytes) {
+		if (on_thread) {
+			sp = beam_stack(env, walk, region);
+			walk->window_size = walk->window_near = 0;
+		}
+		if (!sp || (sp & 7) || !beam_ra(env, walk, sp, on_thread || walk->exact))
+			return WALK_REGION_END;
 	}
-	if (!sp || (sp & 7))
-		return WALK_REGION_END;
-	if (on_thread || walk->exact)
-		made = beam_made(env, walk);
-	if (!((on_thread || walk->exact) && !made && beam_is_fragment(env, walk, sp)) &&
-	    !beam_find(env, walk, sp + made))
-		return WALK_REGION_END;
-	if (walk->ra == beam->normal_exit)
-		return beam_to_thread(env, walk, region);
+	if (walk->ra == beam->normal_exit) {
+		walk->blob_segment = registers + beam->caller_off;
+		return beam_to_thread(env, walk, beam->process_main);
+	}
 	walk->reg[ARCH_SP] = walk->blob_segment;
 	walk->known &= WALK_BIT(ARCH_SP) | WALK_BIT(ARCH_RBX) | WALK_BIT(ARCH_R13);
 	walk_to(walk, walk->ra, 0, walk->by_row);

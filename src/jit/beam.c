@@ -67,7 +67,8 @@ static int32_t read_frame(const uint8_t *code, int32_t *ret_above)
 	return lowered - above + (int32_t)(ALIGNED_BY - 8);
 }
 
-/* The byte behind all places in @code where @start [3] is. -1: there are none, or they differ. */
+/* Find @start [3] in @code: the byte that follows it. -1: it is nowhere, or different bytes follow.
+ */
 static int byte_behind(const uint8_t *code, size_t size, const uint8_t *start)
 {
 	int ret = -1;

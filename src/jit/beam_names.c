@@ -59,7 +59,8 @@ static int add_lines(const struct naming *naming, const struct beam_record *reco
 	return code ? code : add_line(naming, &range, &lines[at], range.end);
 }
 
-/* What is before a function, and its first instructions, is a range of its own. */
+/* The JIT has a range for the first instructions of a function and the data before them: it gets
+ * the name of the function. */
 static void leave_prologue(char *name)
 {
 	static const char prologue[] = "-CodeInfoPrologue";

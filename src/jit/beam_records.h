@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What Erlang's run time says of the code that its JIT has made: a list of records for a debugger
+ * Erlang's run time keeps a list of records about the code of its JIT for debuggers
  * (__jit_debug_descriptor). One record is of the run time itself, the others are of modules, each
  * with its ranges of code (functions, and what the JIT needs besides) and the lines of these.
  */
@@ -54,13 +54,14 @@ struct beam_line {
 FPL_MUST_CHECK int beam_records_open(struct jit_memory *memory, uint64_t base,
 				     struct beam_records *ret);
 
-/* The next record. False: there is none, or it makes no sense. */
+/* Read the next record. False: the list ends, or the record makes no sense. */
 bool beam_record_next(struct beam_records *records, struct beam_record *ret);
 
-/* The next range of @record. False: as above. */
+/* Read the next range of @record. False: as above. */
 bool beam_range_next(struct jit_memory *memory, struct beam_record *record, struct beam_range *ret);
 
-/* The next line of @range, of @record; behind all of them is the next range. False: as above. */
+/* Read the next line of @range, of @record; behind all of them is the next range. False: as above.
+ */
 bool beam_line_next(struct jit_memory *memory, const struct beam_record *record,
 		    struct beam_range *range, struct beam_line *ret);
 

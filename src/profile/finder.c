@@ -171,18 +171,11 @@ static void note_limit(struct finder *finder, int code, const struct file_hint *
 		note_beyond(&finder->beyond_slots, hint, place_fd);
 }
 
-/* Code made at run time (by asmjit for one) may be in such memory, to be mapped twice: no file is
- * missing. */
-static bool is_made_code(const char *path, const struct fpl_err *why)
-{
-	static const char memory[] = "/memfd:";
-
-	return why->code == -ENOEXEC && !strncmp(path, memory, sizeof(memory) - 1);
-}
-
 /* Says once per path that what is mapped there has no table and no names. */
 static struct object *refuse(struct finder *finder, const char *path, const struct fpl_err *why)
 {
+	bool is_made;
+
 	if (why->code == -EMFILE || why->code == -ENFILE) {
 		/* no fault of the file: one line for all of them */
 		if (finder->nr_without_fd++ == 0)
@@ -225,8 +218,9 @@ static struct object *refuse(struct finder *finder, const char *path, const stru
 		if (copy)
 			finder->refusals[finder->nr_refusals++] = copy;
 	}
-	fpl_log(finder->nr_refused <= REFUSALS_SAID && !is_made_code(path, why) ? FPL_LOG_WARN
-										: FPL_LOG_DEBUG,
+	/* made code may be in a file in memory, to be mapped twice: no file is missing */
+	is_made = why->code == -ENOEXEC && !strncmp(path, "/memfd:", 7);
+	fpl_log(finder->nr_refused <= REFUSALS_SAID && !is_made ? FPL_LOG_WARN : FPL_LOG_DEBUG,
 		"%s: its frames stay addresses", why->msg);
 	return NULL;
 }

@@ -154,6 +154,8 @@ work(N, A, B) ->
             process = self.start(*self.erlang(), stdout=told, stderr=subprocess.DEVNULL)
             wait_until_busy(process.pid, 500)
             run = self.profile_while_busy([process.pid], 2000, "-F", "999", "-p", str(process.pid), *options)
+            self.assertNotIn("vmem", run.stderr)
+            self.assertIn("Erlang: stacks show its functions", self.fpless("doctor", str(process.pid)).stdout.decode())
             process.kill()
             told.seek(0)
             said = {self.callers(line.split()) for line in told.read().decode().splitlines()}
@@ -164,6 +166,8 @@ work(N, A, B) ->
         if not shutil.which("erl") or not shutil.which("erlc"):
             self.skipTest("no Erlang")
         stacks, said = self.sample_erlang()
+        # until the tables of beam.smp are made stacks are copied: that of the thread, not that of the Erlang process
+        stacks = [stack for stack in stacks if not any(frame["origin"] == "cfi_user" for frame in stack["user"])]
         nr = sum(stack["count"] for stack in stacks)
         whole = [stack for stack in stacks if stack["stop"] == "outermost"]
         print(f"{nr} samples, {sum(stack['count'] for stack in whole)} complete")

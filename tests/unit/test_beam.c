@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What Erlang's run time says of its JIT is read: how its frames are found, and its names. */
+/* The records of Erlang's run time about its JIT are read: how frames are found, and names. */
 #include "cmocka_all.h"
 
 #include <elf.h>
