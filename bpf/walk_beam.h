@@ -26,11 +26,11 @@
 /* Context of the loops. */
 struct beam_search {
 	struct walker walker;
-	__u32 nr;    /* bytes at walk->code */
-	__u32 found; /* what was found in them */
-	__u32 skip;  /* bytes of an instruction that are no other's */
-	__u8 stack_off, runtime_off;
-	__u64 process_main;
+	__u32 nr;		     /* bytes at walk->code */
+	__u32 found;		     /* what was found in them */
+	__u32 skip;		     /* bytes of an instruction that are no other's */
+	__u8 stack_off, runtime_off; /* of the region */
+	__u64 process_main;	     /* of the region */
 };
 
 /* The four bytes at @idx of @code. */
