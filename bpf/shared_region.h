@@ -30,6 +30,21 @@ enum fpl_region_kind {
 	FPL_REGION_SLJIT,   /* blocks of sljit's allocator of code: PCRE2 */
 	FPL_REGION_FRAME,   /* code that runs in the frame of what it was entered from */
 	FPL_REGION_LUAJIT,  /* LuaJIT's traces; all other memory is as SLJIT */
+	FPL_REGION_BEAM,    /* Erlang's JIT: a stack of its own for each Erlang process */
+};
+
+/*
+ * BEAM: its code runs on the stack of an Erlang process, and calls C code on that of the thread.
+ * There the entry of the JIT, which does not return, keeps registers: rbx leads to them.
+ */
+struct fpl_region_beam {
+	__u64 normal_exit;  /* the last return address of each Erlang stack */
+	__u64 process_main; /* the C function that jumps to the JIT's entry, which is at */
+	__u64 entry;	    /* with entry_bytes of code: no Erlang process runs in it */
+	__u16 entry_bytes;
+	__u8 stack_off;	  /* of the Erlang stack pointer, in the process that r13 leads to */
+	__u8 runtime_off; /* from rsp to rbx in what calls C code */
+	__u32 caller_off; /* from rbx to the return address of process_main, or up to 63 less */
 };
 
 /*
@@ -51,6 +66,8 @@ enum fpl_region_kind {
  *
  * LUAJIT: likewise, by FPL_CFA_LUAJIT. The word behind that of the thread which runs is 0 unless a
  * trace runs.
+ *
+ * BEAM: struct fpl_region_beam.
  */
 struct fpl_region {
 	__u32 id;   /* 0: the slot is free */
@@ -58,20 +75,21 @@ struct fpl_region {
 	__u64 start, end;
 	union {
 		struct {
-			__u64 segmap;	    /* address of the map's first byte */
-			__u64 segmap_bytes; /* of memory that is reserved for it */
+			__u64 segmap;	     /* address of the map's first byte */
+			__u64 segmap_bytes;  /* of memory that is reserved for it */
+			__u64 call_stub_ra;  /* what the run time's C code called Java code from */
+			__u8 segment_log2;   /* FPL_SEGMENT_LOG2_MIN to _MAX */
+			__u8 block_bytes;    /* below 128, as the offsets */
+			__u8 name_off;	     /* u64 */
+			__u8 frame_size_off; /* s32 */
+			__u8 complete_off;   /* of complete_bytes; below 0: never */
+			__u8 complete_bytes; /* 2 or 4, signed */
+			__u8 code_off;	     /* of code_bytes: 8, an address, or 4, bytes */
+			__u8 code_bytes;     /* from the blob's beginning */
 		};
 		struct fpl_rule rule;
+		struct fpl_region_beam beam;
 	};
-	__u64 call_stub_ra;  /* what the run time's C code called Java code from */
-	__u8 segment_log2;   /* FPL_SEGMENT_LOG2_MIN to _MAX */
-	__u8 block_bytes;    /* below 128, as the offsets */
-	__u8 name_off;	     /* u64 */
-	__u8 frame_size_off; /* s32 */
-	__u8 complete_off;   /* of complete_bytes: 2 or 4, signed; below 0: never */
-	__u8 complete_bytes;
-	__u8 code_off; /* of code_bytes: 8, an address, or 4, bytes from the blob's beginning */
-	__u8 code_bytes;
 	__u32 script_rule;
 	__u8 has_methods; /* frames of the interpreter are told by their method, whose fields are */
 	__u8 const_method_off; /* the address of its ConstMethod */
@@ -100,6 +118,16 @@ fpl_region_rule_holds(const struct fpl_rule *rule)
 	return holds;
 }
 
+/* Can walks use what @beam says? */
+static inline __attribute__((__always_inline__)) int
+fpl_region_beam_holds(const struct fpl_region_beam *beam)
+{
+	return beam->normal_exit && beam->process_main && beam->entry && beam->entry_bytes &&
+	       beam->stack_off < 128 && !(beam->stack_off & 7) && beam->runtime_off >= 8 &&
+	       !(beam->runtime_off & 7) && beam->caller_off >= 64 &&
+	       beam->caller_off <= 8 * FPL_METHOD_FRAME_MAX && !(beam->caller_off & 7);
+}
+
 /* Can walks use a region that says this of itself? Its numbers come from the target. */
 static inline __attribute__((__always_inline__)) int
 fpl_region_holds(const struct fpl_region *region)
@@ -116,6 +144,8 @@ fpl_region_holds(const struct fpl_region *region)
 	if (region->kind == FPL_REGION_LUAJIT)
 		return region->start < region->end && region->rule.cfa == FPL_CFA_LUAJIT &&
 		       !region->rule.flags && !region->rule.from_reg;
+	if (region->kind == FPL_REGION_BEAM)
+		return region->start < region->end && fpl_region_beam_holds(&region->beam);
 	return region->kind == FPL_REGION_NMETHOD && region->start < region->end &&
 	       region->end - region->start <= 1ull << 32 &&
 	       region->segment_log2 >= FPL_SEGMENT_LOG2_MIN &&

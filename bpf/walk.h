@@ -650,6 +650,8 @@ WALK_INLINE int walk_leave_region(struct walker *walker, __u64 pc)
 	*frame = walk->frame;
 	if (method == WALK_REGION_NOTHING)
 		return walk_without_cfi(walker, pc);
+	if (method == WALK_REGION_END)
+		return walk->ra_stop;
 	if (method == WALK_REGION_RULE)
 		stop = walk_by_rule(walker, 0);
 	if (stop != FPL_STOP_NONE)
@@ -763,6 +765,7 @@ WALK_INLINE void walk_run(struct walker *walker)
 	walk_forget_probes(walk);
 	walk->is_ring = 0;
 	walk->deep = WALK_DEEP_NONE;
+	walk->stack_words = 0;
 	script_begin(walk);
 	/* One step beyond the limit of frames: it finds out whether the stack goes on. */
 	env_loop((walk->root_depth ? FPL_WALK_MAX : 0) + walk->max_depth + 1, walk_one, walker);

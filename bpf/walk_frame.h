@@ -17,6 +17,7 @@ enum walk_region {
 	WALK_REGION_NOTHING, /* no method knows this code */
 	WALK_REGION_RULE,    /* walk->rule leads to the caller */
 	WALK_REGION_STEP,    /* the step to the caller was taken */
+	WALK_REGION_END,     /* its method cannot tell the caller: walk->ra_stop says why */
 };
 
 /* Drop the first @bytes (1 to 7) of the code at and behind the pc. */

@@ -90,7 +90,7 @@ struct fpl_walk {
 	__u32 old_known;
 	__u8 ra_said;  /* set by an extended rule, or found with the CFA: ra holds it unless ra_stop
 			  says why not */
-	__u8 ra_stop;  /* enum fpl_stop */
+	__u8 ra_stop;  /* enum fpl_stop; of WALK_REGION_END, too */
 	__u8 ra_by_pc; /* it is a distance from the pc */
 	__u8 _pad3;
 
@@ -105,7 +105,7 @@ struct fpl_walk {
 	/* code in a region (bpf/walk_region.h) */
 	__u64 blob_segment; /* where the search for its beginning is */
 	__u32 blob_found;
-	__u32 _pad6;
+	__u32 stack_words; /* of Erlang stacks that were read, beyond those that are free */
 	__u64 blob[FPL_BLOB_BYTES / 8];
 	__u64 frame; /* at hand: it may be told by something else than its pc */
 	/* script frames (bpf/script.h) */

@@ -40,12 +40,16 @@ static void judge_jit(const struct process_report *report, struct check *check)
 			 report->jvm);
 		return;
 	}
+	if (report->has_beam) {
+		check_ok(check, "Erlang: its code is walked and named as it describes itself");
+		return;
+	}
 	if (names_compiled(report)) {
 		check_ok(check, "V8: its code keeps frame pointers, and its frames name functions");
 		return;
 	}
-	if (report->jvm_why[0])
-		check_fact(check, "%s", report->jvm_why);
+	if (report->jit_why[0])
+		check_fact(check, "%s", report->jit_why);
 	check_warn(check, "walked by frame pointers, where it keeps them; %s",
 		   report->names_code
 			   ? "names are from the perf map or jitdump it writes"
@@ -144,6 +148,10 @@ static size_t judge_languages(const struct process_report *report, struct check 
 		language_name(&languages[i], name, sizeof(name));
 		if (report->has_jvm && !strncmp(name, "Java", 4)) {
 			check_ok(&ret[i], "Java: stacks show its methods");
+			continue;
+		}
+		if (report->has_beam && !strncmp(name, "Erlang", 6)) {
+			check_ok(&ret[i], "Erlang: stacks show its functions");
 			continue;
 		}
 		language_judge(&languages[i], report->pid, report->names_code, is_shown, &ret[i]);

@@ -155,6 +155,8 @@ static int take_map(const struct proc_map *map, void *ctx)
 
 	if (!map->file_off && has_name(map->path, "libjvm.so"))
 		report->jvm_base = map->start;
+	if (!map->file_off && has_name(map->path, "beam.smp"))
+		report->beam_base = map->start;
 	if (!map->executable || strcmp(map->path, "[vsyscall]") == 0)
 		return 0;
 	if (strcmp(map->path, "[vdso]") == 0) {
@@ -238,7 +240,21 @@ static void describe_jvm(struct process_report *report, struct parse_client *cli
 	if (report->has_jvm)
 		snprintf(report->jvm, sizeof(report->jvm), "%s", hotspot.version);
 	else
-		snprintf(report->jvm_why, sizeof(report->jvm_why), "%.255s", err.msg);
+		snprintf(report->jit_why, sizeof(report->jit_why), "%.255s", err.msg);
+}
+
+/* The same of Erlang. */
+static void describe_beam(struct process_report *report, struct parse_client *client)
+{
+	const struct made_question asked = { .base = report->beam_base };
+	struct made_code made;
+	struct fpl_err err = { 0 };
+
+	if (!report->beam_base)
+		return;
+	report->has_beam = !jvm_made(client, (uint32_t)report->pid, &asked, &made, &err);
+	if (!report->has_beam)
+		snprintf(report->jit_why, sizeof(report->jit_why), "%.255s", err.msg);
 }
 
 int process_report_make(pid_t pid, struct parse_client *client, struct process_report *ret,
@@ -267,7 +283,9 @@ int process_report_make(pid_t pid, struct parse_client *client, struct process_r
 			(int)pid);
 	if (advice_is_refusal(code))
 		return advice_fail_process(err, code, pid);
-	if (!code)
+	if (!code) {
 		describe_jvm(ret, client);
+		describe_beam(ret, client);
+	}
 	return code;
 }

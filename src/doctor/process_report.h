@@ -32,7 +32,9 @@ struct process_report {
 	uint64_t jvm_base;		 /* address that libjvm is loaded at; 0: it is not */
 	bool has_jvm;			 /* the JVM describes itself: walked and named by that */
 	char jvm[64];			 /* its version; "": not known */
-	char jvm_why[256];		 /* why it does not; "": there is no JVM */
+	uint64_t beam_base;		 /* that Erlang is loaded at; 0: it is not */
+	bool has_beam;			 /* its JIT is described: walked and named by that */
+	char jit_why[256];		 /* why either is not; "": it is, or there is neither */
 	size_t nr_deleted;		 /* files deleted or replaced since they were mapped */
 	size_t nr_deleted_refused;	 /* of them that cannot be read */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A question to a worker, and its answer: a process has code that runs in the frame of its entry
- * (decision 0048). */
+ * (decision 0048), or on stacks of its own (0049). */
 #pragma once
 
 #include <stdbool.h>
@@ -14,7 +14,8 @@
 
 /* The question. */
 struct made_question {
-	uint64_t php_base; /* of the object with PHP's interpreter; 0: look for a trampoline */
+	/* of the object with PHP's interpreter or Erlang's run time; 0: look for a trampoline */
+	uint64_t base;
 	size_t nr;
 	uint64_t bounds[2 * MADE_RANGES_MAX]; /* [2 * nr], ascending: of executable mappings */
 };
@@ -23,7 +24,7 @@ struct made_question {
  * far. */
 struct made_piece {
 	uint64_t start, end;
-	struct fpl_region region; /* FPL_REGION_FRAME, without an id */
+	struct fpl_region region; /* FPL_REGION_FRAME or _BEAM, without an id */
 };
 
 struct made_code {
@@ -39,7 +40,9 @@ static inline bool made_code_check(const struct made_code *made)
 	for (uint32_t i = 0; i < made->nr; i++) {
 		const struct made_piece *piece = &made->pieces[i];
 
-		if (piece->start >= piece->end || piece->region.kind != FPL_REGION_FRAME ||
+		if (piece->start >= piece->end ||
+		    (piece->region.kind != FPL_REGION_FRAME &&
+		     piece->region.kind != FPL_REGION_BEAM) ||
 		    !fpl_region_holds(&piece->region) || piece->start < piece->region.start ||
 		    piece->end > piece->region.end)
 			return false;

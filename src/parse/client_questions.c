@@ -502,7 +502,7 @@ int client_jvm_code(struct parse_client *client, const struct client_file *file,
 int client_made(struct parse_client *client, const struct client_file *file,
 		const struct made_question *asked, struct made_code *ret, struct fpl_err *err)
 {
-	uint64_t vaddrs[1 + ARRAY_SIZE(asked->bounds)] = { asked->php_base };
+	uint64_t vaddrs[1 + ARRAY_SIZE(asked->bounds)] = { asked->base };
 	const struct question question = { .file = file,
 					   .op = PARSE_MADE,
 					   .vaddrs = vaddrs,

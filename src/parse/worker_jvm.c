@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "jit/beam.h"
 #include "jit/hotspot.h"
 #include "jit/php.h"
 #include "jit/trampoline.h"
@@ -24,17 +25,22 @@ static void destroy(struct jit_memory **memory)
 	jit_memory_destroy(*memory);
 }
 
-static int describe(struct job *job, struct jit_memory **memory, struct hotspot *ret,
+/* The memory of a process that is asked about the object at the first address. */
+static int open_memory(struct job *job, struct jit_memory **ret, struct fpl_err *err)
+{
+	if (!job->request.nr_vaddrs)
+		return fpl_fail(err, -EINVAL, "%s: %s", job->name, strerror(EINVAL));
+	if (jit_memory_create(read_memory, job, ret))
+		return fpl_fail(err, -ENOMEM, "%s: out of memory", job->name);
+	return 0;
+}
+
+static int describe(struct job *job, struct jit_memory *memory, struct hotspot *ret,
 		    struct fpl_err *err)
 {
 	struct fpl_err why = { 0 };
-	int code;
+	int code = hotspot_describe(memory, job->vaddrs[0], ret, &why);
 
-	if (!job->request.nr_vaddrs)
-		return fpl_fail(err, -EINVAL, "%s: %s", job->name, strerror(EINVAL));
-	if (jit_memory_create(read_memory, job, memory))
-		return fpl_fail(err, -ENOMEM, "%s: out of memory", job->name);
-	code = hotspot_describe(*memory, job->vaddrs[0], ret, &why);
 	return code ? fpl_fail(err, code, "%s: %s", job->name, why.msg) : 0;
 }
 
@@ -43,9 +49,12 @@ int job_jvm(struct job *job)
 	CLEANUP(destroy) struct jit_memory *memory = NULL;
 	struct hotspot hotspot = { .nr_heaps = 0 };
 	struct fpl_err err = { 0 };
-	int code = describe(job, &memory, &hotspot, &err);
-	int rc = job_answer(job, code, &err);
+	int code = open_memory(job, &memory, &err);
+	int rc;
 
+	if (!code)
+		code = describe(job, memory, &hotspot, &err);
+	rc = job_answer(job, code, &err);
 	return rc || code ? rc : job_send(job, &hotspot, sizeof(hotspot));
 }
 
@@ -76,6 +85,8 @@ int job_made(struct job *job)
 		code = jit_memory_create(read_memory, job, &memory);
 	if (code)
 		fpl_fail(&why, code, "%s", strerror(-code));
+	else if (job->vaddrs[0] && beam_is(memory, job->vaddrs[0]))
+		code = beam_find(memory, job->vaddrs[0], &made, &why);
 	else if (job->vaddrs[0])
 		code = php_find(memory, job->vaddrs[0], job->vaddrs + 1, nr, &made, &why);
 	else
@@ -99,15 +110,21 @@ int job_jvm_code(const struct job *job, struct code_table *table, struct code_fi
 	CLEANUP(destroy) struct jit_memory *memory = NULL;
 	struct job own = *job;
 	struct hotspot hotspot;
+	const uint64_t *asked;
 	size_t nr_asked;
-	int code = describe(&own, &memory, &hotspot, err);
+	int code = open_memory(&own, &memory, err);
+	bool is_beam = !code && beam_is(memory, job->vaddrs[0]);
 
 	*result = (struct code_file_result){ 0 };
+	if (!code && !is_beam)
+		code = describe(&own, memory, &hotspot, err);
 	if (code)
 		return code;
 	nr_asked = job->request.nr_vaddrs - 1;
 	qsort(job->vaddrs + 1, nr_asked, sizeof(*job->vaddrs), compare_asked);
-	code = hotspot_names(memory, &hotspot, job->vaddrs + 1, nr_asked, table);
+	asked = job->vaddrs + 1;
+	code = is_beam ? beam_names(memory, job->vaddrs[0], asked, nr_asked, table)
+		       : hotspot_names(memory, &hotspot, asked, nr_asked, table);
 	result->nr_entries = table->nr;
 	/* what has no room any more stays addresses, as for any table of code */
 	if (code == -ENOSPC) {

@@ -194,7 +194,7 @@ int process_exec(struct process *process)
 	process->next_raw_ns = 0;
 	process->nr_regions = 0;
 	process->maker = PROCESS_MAKER_UNKNOWN;
-	process->jvm_base = 0;
+	process->names_base = 0;
 	process->next_ask_ns = 0;
 	process->ask_pause_ns = 0;
 	return 0;

@@ -69,7 +69,7 @@ struct process {
 	struct process_region regions[PROCESS_REGIONS_MAX];
 	uint32_t nr_regions;
 	enum process_maker maker;
-	uint64_t jvm_base;     /* with KNOWN: where its libjvm is; 0: it is no JVM */
+	uint64_t names_base; /* with KNOWN: of its libjvm or Erlang, which know names; 0: neither */
 	uint64_t next_ask_ns;  /* CLOCK_MONOTONIC: not asked again before */
 	uint64_t ask_pause_ns; /* half as much more with each question */
 

@@ -18,6 +18,7 @@ enum code_maker code_maker_of(const char *path)
 		{ "qemu-", false, CODE_MAKER_QEMU },	{ "libguile-", false, CODE_MAKER_GUILE },
 		{ "php", false, CODE_MAKER_PHP },	{ "libphp", false, CODE_MAKER_PHP },
 		{ "luajit", false, CODE_MAKER_LUAJIT }, { "libluajit", false, CODE_MAKER_LUAJIT },
+		{ "beam.smp", true, CODE_MAKER_BEAM },
 	};
 	const char *slash = strrchr(path, '/');
 

@@ -10,6 +10,7 @@ enum code_maker {
 	CODE_MAKER_GUILE,
 	CODE_MAKER_PHP,	   /* may have PCRE2 in it */
 	CODE_MAKER_LUAJIT, /* any with the rule of its code in its table */
+	CODE_MAKER_BEAM,   /* Erlang */
 	CODE_MAKER_COUNT
 };
 

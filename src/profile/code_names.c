@@ -178,7 +178,7 @@ static void meet_jvm(struct code_names *names, const struct code_event *event, u
 {
 	if (!names->jvms)
 		return;
-	if (!jvm_codes_open(names->jvms, event->gen, event->pid, event->jvm_base) &&
+	if (!jvm_codes_open(names->jvms, event->gen, event->pid, event->names_base) &&
 	    now < names->jvm_ns)
 		return;
 	names->jvm_ns = now + JVM_PAUSE_NS;
@@ -196,7 +196,7 @@ static void meet(struct code_names *names, const struct code_event *event)
 		return;
 	now = clock_monotonic_ns();
 	image->met_ns = now;
-	if (event->jvm_base)
+	if (event->names_base)
 		meet_jvm(names, event, now);
 	if (!image->has_place || (image->map_fd >= 0 && image->dump_fd >= 0))
 		return;

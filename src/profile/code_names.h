@@ -85,7 +85,7 @@ struct code_event {
 	uint32_t pid;
 	uint64_t gen;		       /* MET, EXEC */
 	uint64_t parent_gen, start_ns; /* MET: as struct process has them */
-	uint64_t jvm_base;	       /* MET: where libjvm is; 0: it is no JVM that is known */
+	uint64_t names_base;	       /* MET: of what knows names, as struct process has it */
 	uint64_t time_ns;	       /* EXEC */
 };
 

@@ -174,6 +174,8 @@ static void note_limit(struct finder *finder, int code, const struct file_hint *
 /* Says once per path that what is mapped there has no table and no names. */
 static struct object *refuse(struct finder *finder, const char *path, const struct fpl_err *why)
 {
+	bool is_made;
+
 	if (why->code == -EMFILE || why->code == -ENFILE) {
 		/* no fault of the file: one line for all of them */
 		if (finder->nr_without_fd++ == 0)
@@ -216,7 +218,9 @@ static struct object *refuse(struct finder *finder, const char *path, const stru
 		if (copy)
 			finder->refusals[finder->nr_refusals++] = copy;
 	}
-	fpl_log(finder->nr_refused <= REFUSALS_SAID ? FPL_LOG_WARN : FPL_LOG_DEBUG,
+	/* made code may be in a file in memory, to be mapped twice: no file is missing */
+	is_made = why->code == -ENOEXEC && !strncmp(path, "/memfd:", 7);
+	fpl_log(finder->nr_refused <= REFUSALS_SAID && !is_made ? FPL_LOG_WARN : FPL_LOG_DEBUG,
 		"%s: its frames stay addresses", why->msg);
 	return NULL;
 }

@@ -118,7 +118,8 @@ static bool has_room(struct jvm_codes *codes)
 		pthread_mutex_unlock(&codes->reading);
 	}
 	if (codes->images.nr >= JVM_CODES_MAX && !codes->is_full) {
-		fpl_log(FPL_LOG_WARN, "more than %u JVMs: the code of the others stays addresses",
+		fpl_log(FPL_LOG_WARN,
+			"more than %u JVMs or Erlangs: the code of the others stays addresses",
 			JVM_CODES_MAX);
 		codes->is_full = true;
 	}
@@ -195,7 +196,7 @@ static void refuse(struct jvm_codes *codes, const struct image *image, const cha
 {
 	struct fpl_err err = { 0 };
 
-	fpl_fail(&err, 0, "pid %u: code of its JVM: %s", image->pid, why);
+	fpl_fail(&err, 0, "pid %u: code made at run time: %s", image->pid, why);
 	pthread_mutex_lock(&codes->lock);
 	code_refuse(&codes->nr_refused, err.msg);
 	pthread_mutex_unlock(&codes->lock);

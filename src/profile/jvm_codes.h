@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names of the code of JVMs (jvm_code.h), which are read while they run. Several threads may hold
+ * Names of the code of JVMs, and of Erlang, of which all here holds likewise (jvm_code.h): they are
+ * read while these run. Several threads may hold
  * it: that of the run says what stacks have, another one has it read now and then, and a viewer of
  * the run has what is new read before it asks.
  */

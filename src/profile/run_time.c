@@ -132,15 +132,15 @@ static bool is_luajit(const struct makers *makers)
 {
 	return makers->luajit.cfa && !makers->has[CODE_MAKER_JVM] &&
 	       !makers->has[CODE_MAKER_QEMU] && !makers->has[CODE_MAKER_GUILE] &&
-	       !makers->has[CODE_MAKER_PHP];
+	       !makers->has[CODE_MAKER_PHP] && !makers->has[CODE_MAKER_BEAM];
 }
 
-/* Ask where @process has code that runs in the frame of its entry: in mappings that have @flags.
- * @php_base: as in struct made_question. */
+/* Ask where @process has code that runs in the frame of its entry, or on stacks of its own: in
+ * mappings that have @flags. @base: as in struct made_question. */
 static void ask_made(const struct run_times *times, struct process *process, uint16_t flags,
-		     uint64_t php_base)
+		     uint64_t base)
 {
-	struct made_question asked = { .php_base = php_base };
+	struct made_question asked = { .base = base };
 	const struct mapset *set = process->mapset;
 
 	for (uint32_t i = 0; i < set->nr && asked.nr < MADE_RANGES_MAX; i++) {
@@ -159,7 +159,7 @@ static bool is_sljit(const struct makers *makers)
 {
 	return (makers->has[CODE_MAKER_PCRE2] || makers->has[CODE_MAKER_PHP]) &&
 	       !makers->has[CODE_MAKER_JVM] && !makers->has[CODE_MAKER_QEMU] &&
-	       !makers->has[CODE_MAKER_GUILE];
+	       !makers->has[CODE_MAKER_GUILE] && !makers->has[CODE_MAKER_BEAM];
 }
 
 /* May the code of PHP in @process have the regions of its parent, until this one is described? */
@@ -202,6 +202,8 @@ void run_time_ask(const struct run_times *times, struct process *process)
 	if (!makers.has[CODE_MAKER_JVM]) {
 		if (makers.has[CODE_MAKER_QEMU] || makers.has[CODE_MAKER_GUILE])
 			ask_made(times, process, FPL_MAPPING_ANON, 0);
+		else if (makers.has_code && makers.bases[CODE_MAKER_BEAM])
+			ask_made(times, process, FPL_MAPPING_ANON, makers.bases[CODE_MAKER_BEAM]);
 		else if (makers.has_shared && makers.bases[CODE_MAKER_PHP])
 			ask_made(times, process, FPL_MAPPING_SHARED, makers.bases[CODE_MAKER_PHP]);
 		return;
@@ -258,7 +260,7 @@ void run_time_take(const struct run_times *times, struct process *process,
 		return;
 	if (!is_described(process, lookup->jvm.code, &lookup->jvm.err, "Java stacks"))
 		return;
-	process->jvm_base = lookup->jvm.base;
+	process->names_base = lookup->jvm.base;
 	run_time_forget(times, process); /* of V8, if there are both: regions have one method */
 	take_heaps(times, process, lookup->jvm.found);
 	process_place_regions(process);
@@ -285,8 +287,11 @@ void run_time_take_made(const struct run_times *times, struct process *process,
 	for (uint32_t i = 0; i < made.nr; i++) {
 		const struct made_piece *piece = &made.pieces[i];
 
-		fpl_log(FPL_LOG_DEBUG, "pid %u: code in frames of %d bytes", process->pid,
-			piece->region.rule.cfa_off);
+		if (piece->region.kind == FPL_REGION_BEAM)
+			process->names_base = makers.bases[CODE_MAKER_BEAM];
+		else
+			fpl_log(FPL_LOG_DEBUG, "pid %u: code in frames of %d bytes", process->pid,
+				piece->region.rule.cfa_off);
 		if (!take_region(times, process, piece->start, piece->end, &piece->region))
 			break;
 	}

@@ -494,7 +494,7 @@ void tracker_raw(struct tracker *tracker, struct process *process, uint64_t gen,
 		run_time_ask(&tracker->run_times, process);
 		if (process->dirty)
 			processes_note(&tracker->processes, process);
-		if (process->jvm_base && tracker->code_names)
+		if (process->names_base && tracker->code_names)
 			code_names_meet(tracker->code_names, gen, frames, nr);
 	}
 	if (!process || !process->gen || now < process->next_raw_ns)
@@ -506,7 +506,7 @@ void tracker_raw(struct tracker *tracker, struct process *process, uint64_t gen,
 						       .gen = process->gen,
 						       .parent_gen = process->parent_gen,
 						       .start_ns = process->start_ns,
-						       .jvm_base = process->jvm_base });
+						       .names_base = process->names_base });
 }
 
 /* Fills a gap for the image @gen: a scan counts only if that image still runs after it. */

@@ -50,7 +50,8 @@ static const struct advice {
 	{ ANY_STOP, RUNTIME_JAVA, 1,
 	  "start java with -XX:+PreserveFramePointer: compiled code is then walked" },
 	{ ANY_STOP, RUNTIME_ERLANG, 1,
-	  "start Erlang with +JPperf true, for frame pointers and names" },
+	  "OTP 25 and later is walked by what it says of its code; start an older one with "
+	  "+JPperf true, for frame pointers and names" },
 	{ ANY_STOP, RUNTIME_LUAJIT, 1,
 	  "LuaJIT's compiled code keeps no frame pointer: -joff runs the interpreter, which has "
 	  "CFI" },

@@ -348,7 +348,7 @@ static int ask_jvm(struct parse_client *client, const struct client_file *file, 
 static int ask_made(struct parse_client *client, const struct client_file *file,
 		    const uint64_t *vaddrs, size_t nr, struct fpl_err *err)
 {
-	struct made_question asked = { .php_base = nr & 1 ? vaddrs[0] : 0, .nr = nr / 2 };
+	struct made_question asked = { .base = nr & 1 ? vaddrs[0] : 0, .nr = nr / 2 };
 	struct made_code made;
 	int code;
 

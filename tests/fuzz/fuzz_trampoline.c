@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Executable memory that a process says it has: the first bytes are the code at its beginning, or
- * both a php and the code that it makes. Judged: what is found holds, and the code that is read as
- * an entry ends where it may.
+ * both a php, or Erlang, and the code that it makes. Judged: what is found holds, and the code that
+ * is read as an entry ends where it may.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "bpf/entry_x86_64.h"
+#include "jit/beam.h"
+#include "jit/hotspot.h"
 #include "jit/php.h"
 #include "jit/trampoline.h"
 #include "tests/support/require.h"
@@ -49,6 +51,26 @@ static void find_php(struct jit_memory *memory, size_t size)
 	}
 }
 
+static void find_beam(struct jit_memory *memory)
+{
+	uint64_t asked[64];
+	struct code_table table;
+	struct made_code made;
+	struct fpl_err err;
+	int code = beam_find(memory, BASE, &made, &err);
+
+	REQUIRE(!code || code == -EAGAIN || code == -EFAULT || code == -ENOTSUP);
+	REQUIRE(code || made_code_check(&made));
+	for (size_t i = 0; i < 64; i++)
+		asked[i] = hotspot_asked(BASE + 64 * i,
+					 i & (HOTSPOT_ASKED_LEAF | HOTSPOT_ASKED_LINES));
+	code_table_init(&table, 1 << 16);
+	code = beam_names(memory, BASE, asked, 64, &table);
+	REQUIRE(!code || code == -ENOSPC || code == -EINVAL);
+	REQUIRE(!code_table_arrange(&table) && code_table_check(&table));
+	code_table_fini(&table);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const uint64_t bounds[] = { BASE, 2 * BASE, 2 * BASE + 64, 3 * BASE };
@@ -67,6 +89,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		REQUIRE(region.start == BASE && region.end == 3 * BASE);
 	}
 	find_php(memory, size);
+	find_beam(memory);
 	jit_memory_destroy(memory);
 
 	memcpy(bytes, data, size < sizeof(bytes) ? size : sizeof(bytes));

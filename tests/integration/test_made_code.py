@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Code that is made at run time and runs in the frame of its entry is walked to main: regular expressions of PCRE2, what qemu
-translates, guile, PHP, and LuaJIT's traces."""
+translates, guile, PHP, and LuaJIT's traces; and that of Erlang, which has stacks of its own."""
 
 import os
 import random
@@ -188,6 +188,81 @@ end
         if not shutil.which("luajit"):
             self.skipTest("no luajit")
         self.check_made(self.luajit(), "lua_pcall")
+
+    def erlang(self):
+        """A program of two processes, each of which calls 30 functions with frames of different sizes, and works in the last.
+        It writes what Erlang says of the stack there."""
+        depth = 30
+        calls = ""
+        for i in range(depth):
+            values = [f"V{j}" for j in range(i % 9)]
+            made = "".join(f"{value} = A + {j}, " for j, value in enumerate(values))
+            calls += f"c{i}(A, B) -> {made}R = c{i + 1}(B, A + {i}), {{R, {', '.join(['A', *values])}}}.\n"
+        with open(self.path("chain.erl"), "w", encoding="ascii") as file:
+            file.write(f"""-module(chain).
+-export([main/0, run/0]).
+main() -> erlang:system_flag(backtrace_depth, 100), spawn(fun run/0), run().
+run() -> c0(1, 2), run().
+{calls}
+c{depth}(A, B) -> tell(get(told)), R = work(50, A, B), R.
+tell(true) -> ok;
+tell(_) ->
+    put(told, true),
+    {{_, Calls}} = process_info(self(), current_stacktrace),
+    io:format("~s~n", [[io_lib:format("~s:~s/~b ", [M, F, A]) || {{M, F, A, _}} <- Calls]]).
+work(0, A, _) -> A;
+work(N, A, B) ->
+    L = [I * A rem 7919 || I <- lists:seq(1, 40)],
+    M = maps:from_list([{{I, B}} || I <- L]),
+    S = lists:foldl(fun(I, T) -> T bxor (I + maps:get(I, M)) end, 0, L),
+    X = erlang:phash2({{S, A}}),
+    Y = try binary_to_integer(list_to_binary([X rem 10 + $0, N rem 3 + $8])) catch error:badarg -> N end,
+    V = work(N - 1, X rem 100000, Y),
+    V + N.
+""")
+        subprocess.run(["erlc", "chain.erl"], cwd=self.folder, check=True, timeout=TIMEOUT_S)
+        return ["erl", "+S", "2", "-noshell", "-noinput", "-pa", self.folder, "-s", "chain", "main"]
+
+    def callers(self, names):
+        """The last of @names from the first of the 30 functions on, without C code."""
+        return tuple(names[names.index("chain:c0/2"):]) if "chain:c0/2" in names else ()
+
+    def sample_erlang(self, *options):
+        with open(self.path("told"), "wb+") as told:
+            process = self.start(*self.erlang(), stdout=told, stderr=subprocess.DEVNULL)
+            wait_until_busy(process.pid, 500)
+            run = self.profile_while_busy([process.pid], 2000, "-F", "999", "-p", str(process.pid), *options)
+            self.assertNotIn("vmem", run.stderr)
+            self.assertIn("Erlang: stacks show its functions", self.fpless("doctor", str(process.pid)).stdout.decode())
+            process.kill()
+            told.seek(0)
+            said = {self.callers(line.split()) for line in told.read().decode().splitlines()}
+        self.assertEqual(len(said), 2)
+        return [stack for stack in run.stacks if stack["user"]], said
+
+    def test_erlang(self):
+        if not shutil.which("erl") or not shutil.which("erlc"):
+            self.skipTest("no Erlang")
+        stacks, said = self.sample_erlang()
+        # until the tables of beam.smp are made stacks are copied: that of the thread, not that of the Erlang process
+        stacks = [stack for stack in stacks if not any(frame["origin"] == "cfi_user" for frame in stack["user"])]
+        nr = sum(stack["count"] for stack in stacks)
+        whole = [stack for stack in stacks if stack["stop"] == "outermost"]
+        print(f"{nr} samples, {sum(stack['count'] for stack in whole)} complete")
+        self.assertGreaterEqual(nr, ENOUGH)
+        self.assert_share(sum(stack["count"] for stack in whole), nr, 0.995, [stack for stack in stacks if stack["stop"] != "outermost"])
+        in_chain = 0
+        for stack in whole:
+            names = [frame["symbol"] for frame in stack["user"] if frame["origin"] == "jit"]
+            chain = [int(name[len("chain:c"):-len("/2")]) for name in names if name and name.startswith("chain:c")]
+            self.assertEqual(chain, list(range(len(chain)))[::-1], stack)
+            self.assertNotIn(None, names, stack)
+            if chain:
+                self.assertIn(self.callers(names), said, stack)
+                in_chain += stack["count"]
+        self.assertGreater(in_chain, nr / 2)
+        stacks, _ = self.sample_erlang("--no-jit")
+        self.assertFalse(any(frame["origin"] == "jit" for stack in stacks for frame in stack["user"]))
 
 
 if __name__ == "__main__":

@@ -198,6 +198,8 @@ static void what_makes_code_is_known_by_its_name(void **state)
 		{ "/usr/lib/x86_64-linux-gnu/libguile-3.0.so.1.5.0", CODE_MAKER_GUILE },
 		{ "/usr/bin/luajit-2.1.0-beta3", CODE_MAKER_LUAJIT },
 		{ "/usr/lib/x86_64-linux-gnu/libluajit-5.1.so.2.1.0", CODE_MAKER_LUAJIT },
+		{ "/usr/lib/erlang/erts-13.1.5/bin/beam.smp", CODE_MAKER_BEAM },
+		{ "/usr/lib/debug/beam.smp.debug", CODE_MAKER_NONE },
 		{ "/usr/bin/grep", CODE_MAKER_NONE },
 		{ "/opt/notlibjvm.so", CODE_MAKER_NONE },
 		{ "/opt/libjvm.so.debug", CODE_MAKER_NONE },
