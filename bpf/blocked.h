@@ -544,9 +544,6 @@ static __always_inline struct fpl_scratch *wait_weigh(struct moment *moment, __u
 	moment->slot = slot_take();
 	s = moment->slot ? slot_scratch(moment->slot) : 0;
 	if (s) {
-		/* by way of memory: the verifier would follow the walk for each slot */
-		s->slot = moment->slot;
-		moment->slot = *(volatile __u32 *)&s->slot;
 		s->given.weight = weight;
 		s->given.objects = 0; /* it is no allocation */
 		links_begin(s, t);

@@ -46,11 +46,16 @@ static __always_inline struct fpl_scratch *slot_scratch(__u32 slot)
 	return bpf_map_lookup_elem(&scratch, &key);
 }
 
-static __always_inline int slot_claim(__u32 slot)
+/* Claim @slot. Returns it, by way of memory: the verifier would follow the walk for each slot. 0:
+ * it is not free. */
+static __always_inline __u32 slot_claim(__u32 slot)
 {
 	struct fpl_scratch *s = slot_scratch(slot);
 
-	return s && !__sync_val_compare_and_swap(&s->is_claimed, 0, 1);
+	if (!s || __sync_val_compare_and_swap(&s->is_claimed, 0, 1))
+		return 0;
+	s->slot = slot;
+	return *(volatile __u32 *)&s->slot;
 }
 
 /* Count a sample for which no slot is free: any number of programs may do that at a time. */
@@ -68,14 +73,16 @@ static __always_inline void slot_refuse(void)
 /* A slot for the program of a uprobe; 0: none is free, and the sample is counted. */
 static __noinline __u32 slot_take(void)
 {
+	__u32 slot;
+
 	if (config.nr_slots <= SLOT_FIRST_OF_TASKS + 1)
 		return SLOT_FIRST_OF_TASKS;
-	if (slot_claim(SLOT_FIRST_OF_TASKS))
-		return SLOT_FIRST_OF_TASKS;
-	if (slot_claim(SLOT_FIRST_OF_TASKS + 1))
-		return SLOT_FIRST_OF_TASKS + 1;
-	slot_refuse();
-	return 0;
+	slot = slot_claim(SLOT_FIRST_OF_TASKS);
+	if (!slot)
+		slot = slot_claim(SLOT_FIRST_OF_TASKS + 1);
+	if (!slot)
+		slot_refuse();
+	return slot;
 }
 
 static __always_inline void slot_give_back(__u32 slot)
