@@ -550,11 +550,14 @@ static void await_answers(struct engine *engine, bool (*is_open)(const struct en
 	}
 }
 
-/* Is it not known yet how code that targets make is walked? Their first samples would end there. Of
- * LuaJIT the table says it; a sample that waits for any table is walked later, without the memory
- * by which a trace is walked. */
+/* Is it not known yet how code that targets make is walked? Their first samples would end there.
+ * Who makes code is told by the files of a process, which are looked up first. Of LuaJIT the table
+ * says it; a sample that waits for any table is walked later, without the memory by which a trace
+ * is walked. */
 static bool awaits_makers(const struct engine *engine)
 {
+	if (engine->options->target == ENGINE_TARGET_PIDS && lookups_nr_open(engine->lookups))
+		return true;
 	for (size_t i = 0; i < catalog_nr_live(engine->catalog); i++) {
 		if (catalog_live(engine->catalog, i)->maker == CODE_MAKER_LUAJIT &&
 		    compiler_nr_open(engine->tables.compiler))
