@@ -18,6 +18,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
+from shell_times import read_times  # noqa: E402
+
 VARIANTS = {  # options of fpless heap, and rounds of malloc and free
     "none": (None, 2_000_000),
     "preload, none sampled": (("--preload", "--sample-bytes", "1G"), 2_000_000),
@@ -59,9 +62,7 @@ def cpu_s(words, folder):
     shell = 'out=$1; shift; "$@" >/dev/null; times >"$out"'
     before = words.index("--") + 1 if "--" in words else 0
     run((*words[:before], "bash", "-c", shell, "bash", said, *words[before:]))
-    with open(said, encoding="ascii") as file:
-        of_children = file.read().splitlines()[1]
-    return sum(float(part.split("m")[0]) * 60 + float(part.split("m")[1].rstrip("s")) for part in of_children.split())
+    return read_times(said)[1]
 
 
 def main():

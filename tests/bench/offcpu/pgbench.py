@@ -19,7 +19,9 @@ import time
 
 BENCH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 sys.path.insert(0, os.path.join(BENCH, "mixed"))
+sys.path.insert(0, os.path.join(BENCH, "..", "support"))
 import loads  # noqa: E402
+from shell_times import read_times  # noqa: E402
 
 RATIO = 1.02
 CLIENTS = 2
@@ -61,9 +63,7 @@ class Server:
             sys.exit(f"{before} pgbench: status {status}")
         while self.nr_children() > nr_idle:
             time.sleep(0.01)
-        with open(said, encoding="ascii") as file:
-            times = [part.split("m") for part in file.read().split()]
-        client_s = sum(float(minutes) * 60 + float(seconds.rstrip("s")) for minutes, seconds in times)
+        client_s = sum(read_times(said))
         return ((self.cpu_s() - server_s + client_s) / transactions * 1e6, usage.ru_utime + usage.ru_stime - client_s)
 
 

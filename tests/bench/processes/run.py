@@ -14,7 +14,11 @@ import os
 import shutil
 import statistics
 import subprocess
+import sys
 import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
+from shell_times import read_times  # noqa: E402
 
 
 def variants(builds, folder):
@@ -31,9 +35,7 @@ def cpu_us(before, nr_processes, folder):
     said = os.path.join(folder, "times")
     shell = f'for ((i = 0; i < {nr_processes}; i++)); do /bin/true; done; times >"$0"'
     subprocess.run((*before, "bash", "-c", shell, said), check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    with open(said, encoding="ascii") as file:
-        times = [part.split("m") for part in file.read().split()]
-    return sum(float(minutes) * 60 + float(seconds.rstrip("s")) for minutes, seconds in times) / nr_processes * 1e6
+    return sum(read_times(said)) / nr_processes * 1e6
 
 
 def main():
