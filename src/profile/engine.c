@@ -550,20 +550,22 @@ static void await_answers(struct engine *engine, bool (*is_open)(const struct en
 	}
 }
 
-/* Is it not known yet how code that targets make is walked? Their first samples would end there.
- * Who makes code is told by the files of a process, which are looked up first. Of LuaJIT the table
- * says it; a sample that waits for any table is walked later, without the memory by which a trace
- * is walked. */
+/*
+ * Is it not known yet how code that targets make is walked? Their first samples would end there.
+ * The files of a process tell who makes code, and are looked up first. LuaJIT's table tells how its
+ * code is walked; a sample that waits for any table is walked later, without the memory by which a
+ * trace is walked.
+ */
 static bool awaits_makers(const struct engine *engine)
 {
-	if (engine->options->target == ENGINE_TARGET_PIDS && lookups_nr_open(engine->lookups))
+	if ((engine->options->target == ENGINE_TARGET_PIDS && lookups_nr_open(engine->lookups)) ||
+	    lookups_awaits_makers(engine->lookups))
 		return true;
-	for (size_t i = 0; i < catalog_nr_live(engine->catalog); i++) {
-		if (catalog_live(engine->catalog, i)->maker == CODE_MAKER_LUAJIT &&
-		    compiler_nr_open(engine->tables.compiler))
+	for (size_t i = 0;
+	     compiler_nr_open(engine->tables.compiler) && i < catalog_nr_live(engine->catalog); i++)
+		if (catalog_live(engine->catalog, i)->maker == CODE_MAKER_LUAJIT)
 			return true;
-	}
-	return lookups_awaits_makers(engine->lookups);
+	return false;
 }
 
 /* Before the one look at the stacks of processes: are tables of what they have mapped not made yet?

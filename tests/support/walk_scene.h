@@ -20,6 +20,15 @@
 #define BY_SYNTH   ((__u64)FPL_ORIGIN_SYNTH << FPL_FRAME_ORIGIN_SHIFT)
 #define BY_FP	   ((__u64)FPL_ORIGIN_FP << FPL_FRAME_ORIGIN_SHIFT)
 
+/* A region that is @good but for the value of one field does not hold. */
+#define REGION_REFUSED(good, field, value)            \
+	do {                                          \
+		struct fpl_region bad = (good);       \
+                                                      \
+		bad.field = (value);                  \
+		assert_false(fpl_region_holds(&bad)); \
+	} while (0)
+
 /*
  * The functions of the object, by vaddr:
  *   0x1000 leaf: nothing on the stack      0x1800 the same, by a synthesised row

@@ -2,22 +2,18 @@
 /* The records of Erlang's run time about its JIT are read: how frames are found, and names. */
 #include "cmocka_all.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "jit/beam.h"
 #include "jit/hotspot.h"
+#include "tests/support/jit_object.h"
 
 #define BASE	     0x550000000000ull /* of the run time */
-#define DYNAMIC	     0x100u	       /* offsets in its memory, of what it exports, */
-#define SYMBOLS	     0x200u
-#define NAMES	     0x300u
-#define HASH	     0x400u
-#define DESCRIPTOR   0x480u
-#define ENTRIES	     0x500u /* of the entries of its list, */
-#define RECORDS	     0x800u /* of the records, 512 bytes each, */
+#define DESCRIPTOR   0x480u	       /* offsets in its memory, behind what it exports, */
+#define ENTRIES	     0x500u	       /* of the entries of its list, */
+#define RECORDS	     0x800u	       /* of the records, 512 bytes each, */
 #define RECORD_SIZE  512u
 #define PROCESS_MAIN 0x700u
 #define ENTRY	     0x1800u /* and of the code of the JIT's entry */
@@ -49,29 +45,8 @@ static const uint32_t values[] = { PROCESS_MAIN, DESCRIPTOR, 0x10 };
 
 static void put_object(void)
 {
-	const Elf64_Ehdr head = { .e_ident = ELFMAG,
-				  .e_phoff = sizeof(head),
-				  .e_phentsize = sizeof(Elf64_Phdr),
-				  .e_phnum = 1 };
-	const Elf64_Phdr phdr = { .p_type = PT_DYNAMIC, .p_vaddr = DYNAMIC };
-	const Elf64_Dyn dynamic[] = { { .d_tag = DT_SYMTAB, .d_un.d_ptr = SYMBOLS },
-				      { .d_tag = DT_STRTAB, .d_un.d_ptr = NAMES },
-				      { .d_tag = DT_HASH, .d_un.d_ptr = HASH } };
-	const uint32_t hash[] = { 1, 4, 1, 0, 2, 3, 0 }; /* a bucket with all three */
-
 	memset(run_time, 0, sizeof(run_time));
-	put(0, &head, sizeof(head));
-	put(sizeof(head), &phdr, sizeof(phdr));
-	put(DYNAMIC, dynamic, sizeof(dynamic));
-	put(HASH, hash, sizeof(hash));
-	for (uint32_t i = 0; i < ARRAY_SIZE(exports); i++) {
-		const Elf64_Sym symbol = { .st_name = 1 + 32 * i,
-					   .st_shndx = 1,
-					   .st_value = values[i] };
-
-		put(SYMBOLS + (i + 1) * (uint32_t)sizeof(symbol), &symbol, sizeof(symbol));
-		put(NAMES + symbol.st_name, exports[i], strlen(exports[i]));
-	}
+	jit_object_put(run_time, exports, values, ARRAY_SIZE(exports));
 	nr_records = 0;
 }
 
@@ -217,8 +192,10 @@ static void another_run_time_is_refused(void **state)
 	} cases[] = {
 #define CASE(what, at, bytes, code, why) { what, at, bytes, sizeof(bytes) - 1, code, why }
 #define UNKNOWN				 "global::process_main of Erlang is unknown code"
-		CASE("no process_main", NAMES + 1, "P", -ENOTSUP, "Erlang exports no process_main"),
-		CASE("no list", NAMES + 33, "P", -ENOTSUP, "Erlang exports no process_main"),
+		CASE("no process_main", JIT_OBJECT_NAMES + 1, "P", -ENOTSUP,
+		     "Erlang exports no process_main"),
+		CASE("no list", JIT_OBJECT_NAMES + 33, "P", -ENOTSUP,
+		     "Erlang exports no process_main"),
 		CASE("no ELF file", 0, "\x7e", -ENOTSUP, "Erlang exports no process_main"),
 		CASE("an empty list", DESCRIPTOR + 16, "\0\0\0\0\0\0\0\0", -EAGAIN,
 		     "Erlang has not described its JIT yet"),

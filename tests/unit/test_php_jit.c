@@ -3,20 +3,16 @@
  */
 #include "cmocka_all.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "bpf/arch_x86_64.h"
 #include "jit/php.h"
+#include "tests/support/jit_object.h"
 
-#define BASE	0x550000000000ull /* of php */
-#define DYNAMIC 0x100u		  /* offsets in its page, of what it exports, */
-#define SYMBOLS 0x200u
-#define NAMES	0x300u
-#define HASH	0x400u
-#define LOOP	0x800u /* and of execute_ex */
+#define BASE 0x550000000000ull /* of php */
+#define LOOP 0x800u	       /* the offset of execute_ex in its page */
 
 #define BUFFER	   0x551000000000ull
 #define BUFFER_END (BUFFER + sizeof(buffer))
@@ -50,24 +46,11 @@ static int read_bytes(void *ctx, uint64_t addr, void *dst, size_t size)
 
 static void put_php(void)
 {
-	const Elf64_Ehdr head = { .e_ident = ELFMAG,
-				  .e_phoff = sizeof(head),
-				  .e_phentsize = sizeof(Elf64_Phdr),
-				  .e_phnum = 1 };
-	const Elf64_Phdr phdr = { .p_type = PT_DYNAMIC, .p_vaddr = DYNAMIC };
-	const Elf64_Dyn dynamic[] = { { .d_tag = DT_SYMTAB, .d_un.d_ptr = SYMBOLS },
-				      { .d_tag = DT_STRTAB, .d_un.d_ptr = NAMES },
-				      { .d_tag = DT_HASH, .d_un.d_ptr = HASH } };
-	const Elf64_Sym symbol = { .st_name = 1, .st_shndx = 1, .st_value = LOOP };
-	const uint32_t hash[] = { 1, 2, 1, 0, 0 }; /* a bucket, which begins with symbol 1 */
+	static const char *const name = "execute_ex";
+	const uint32_t value = LOOP;
 
 	memset(php, 0, sizeof(php));
-	memcpy(php, &head, sizeof(head));
-	memcpy(php + sizeof(head), &phdr, sizeof(phdr));
-	memcpy(php + DYNAMIC, dynamic, sizeof(dynamic));
-	memcpy(php + SYMBOLS + sizeof(symbol), &symbol, sizeof(symbol));
-	memcpy(php + HASH, hash, sizeof(hash));
-	PUT(php, NAMES + 1, "execute_ex");
+	jit_object_put(php, &name, &value, 1);
 	PUT(php, LOOP, ENTRY_8_2);
 	PUT(php, LOOP + 0x60, JUMP);
 }
@@ -153,10 +136,11 @@ static void another_interpreter_is_refused(void **state)
 		int code;
 	} cases[] = {
 #define CASE(what, at, bytes, code, says) { what, bytes, says, at, sizeof(bytes) - 1, code }
-		CASE("another name", NAMES + 1, "execute_ey", -ENOTSUP, "exports no execute_ex"),
-		CASE("no ELF file", 0, "MZ", -ENOTSUP, "exports no execute_ex"),
-		CASE("symbols elsewhere", DYNAMIC + 8, "\x00\x00\x00\x00\x00\x66", -ENOTSUP,
+		CASE("another name", JIT_OBJECT_NAMES + 1, "execute_ey", -ENOTSUP,
 		     "exports no execute_ex"),
+		CASE("no ELF file", 0, "MZ", -ENOTSUP, "exports no execute_ex"),
+		CASE("symbols elsewhere", JIT_OBJECT_DYNAMIC + 8, "\x00\x00\x00\x00\x00\x66",
+		     -ENOTSUP, "exports no execute_ex"),
 		CASE("segments elsewhere", 32, "\x00\x00\x00\x00\x00\x66", -EFAULT,
 		     "cannot be read"),
 		CASE("no frame", LOOP, "\xc3", -ENOTSUP, "begins in an unknown way"),

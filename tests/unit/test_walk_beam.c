@@ -279,28 +279,20 @@ static void no_region_that_does_not_hold_is_taken(void **state)
 {
 	struct scene *s = *state;
 	const struct fpl_region good = s->world.region;
-	struct fpl_region bad;
 
 	assert_true(fpl_region_holds(&good));
-#define REFUSED(field, value)                         \
-	do {                                          \
-		bad = good;                           \
-		bad.field = (value);                  \
-		assert_false(fpl_region_holds(&bad)); \
-	} while (0)
-	REFUSED(end, 0);
-	REFUSED(beam.normal_exit, 0);
-	REFUSED(beam.process_main, 0);
-	REFUSED(beam.entry, 0);
-	REFUSED(beam.entry_bytes, 0);
-	REFUSED(beam.stack_off, 128);
-	REFUSED(beam.stack_off, 0x59);
-	REFUSED(beam.runtime_off, 0);
-	REFUSED(beam.runtime_off, 0x81);
-	REFUSED(beam.caller_off, 56);
-	REFUSED(beam.caller_off, 0x239);
-	REFUSED(beam.caller_off, (1u << 20) + 8);
-#undef REFUSED
+	REGION_REFUSED(good, end, 0);
+	REGION_REFUSED(good, beam.normal_exit, 0);
+	REGION_REFUSED(good, beam.process_main, 0);
+	REGION_REFUSED(good, beam.entry, 0);
+	REGION_REFUSED(good, beam.entry_bytes, 0);
+	REGION_REFUSED(good, beam.stack_off, 128);
+	REGION_REFUSED(good, beam.stack_off, 0x59);
+	REGION_REFUSED(good, beam.runtime_off, 0);
+	REGION_REFUSED(good, beam.runtime_off, 0x81);
+	REGION_REFUSED(good, beam.caller_off, 56);
+	REGION_REFUSED(good, beam.caller_off, 0x239);
+	REGION_REFUSED(good, beam.caller_off, (1u << 20) + 8);
 }
 
 int main(void)

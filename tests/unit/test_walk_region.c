@@ -436,30 +436,23 @@ static void data_that_lies_leads_nowhere(void **state)
 
 static void no_region_that_does_not_hold_is_taken(void **state)
 {
-	struct fpl_region good = ((struct scene *)*state)->world.region, bad;
+	struct fpl_region good = ((struct scene *)*state)->world.region;
 
 	assert_true(fpl_region_holds(&good));
-#define REFUSED(field, value)                         \
-	do {                                          \
-		bad = good;                           \
-		bad.field = (value);                  \
-		assert_false(fpl_region_holds(&bad)); \
-	} while (0)
-	REFUSED(kind, FPL_REGION_NONE);
-	REFUSED(end, good.start);
-	REFUSED(end, good.start - 1);
-	REFUSED(end, good.start + (1ull << 32) + 1);
-	REFUSED(segment_log2, 4);
-	REFUSED(segment_log2, 13);
-	REFUSED(segmap_bytes, 31);
-	REFUSED(block_bytes, 128);
-	REFUSED(name_off, 121);
-	REFUSED(frame_size_off, 121);
-	REFUSED(complete_off, 121);
-	REFUSED(code_off, 121);
-	REFUSED(complete_bytes, 8);
-	REFUSED(code_bytes, 2);
-#undef REFUSED
+	REGION_REFUSED(good, kind, FPL_REGION_NONE);
+	REGION_REFUSED(good, end, good.start);
+	REGION_REFUSED(good, end, good.start - 1);
+	REGION_REFUSED(good, end, good.start + (1ull << 32) + 1);
+	REGION_REFUSED(good, segment_log2, 4);
+	REGION_REFUSED(good, segment_log2, 13);
+	REGION_REFUSED(good, segmap_bytes, 31);
+	REGION_REFUSED(good, block_bytes, 128);
+	REGION_REFUSED(good, name_off, 121);
+	REGION_REFUSED(good, frame_size_off, 121);
+	REGION_REFUSED(good, complete_off, 121);
+	REGION_REFUSED(good, code_off, 121);
+	REGION_REFUSED(good, complete_bytes, 8);
+	REGION_REFUSED(good, code_bytes, 2);
 }
 
 #define REGION_TEST(name) cmocka_unit_test_setup_teardown(name, region_setup, teardown)

@@ -180,40 +180,47 @@ static int mend_called(const struct vm *vm, size_t at)
 	return code;
 }
 
+/* A piece of code, from a place on, in which the CFA is @cfa_off above rsp. */
+struct piece {
+	int8_t at;
+	uint8_t size, cfa_off;
+};
+
+static int mend_pieces(const struct vm *vm, size_t at, const struct piece *pieces, size_t nr)
+{
+	int code = 0;
+
+	for (size_t i = 0; !code && i < nr; i++)
+		code = mend(vm, at + (size_t)pieces[i].at, pieces[i].size, pieces[i].cfa_off);
+	return code;
+}
+
 /* Mend the entry that saves registers from @at on, behind rbp, which a stub may have saved. */
 static int mend_enter(const struct vm *vm, size_t at)
 {
-	int code = 0;
+	static const struct piece pieces[] = {
+		{ -1, 1, TOP },	    { 0, 1, TOP + 8 }, { 1, 2, TOP + 16 },
+		{ 3, 2, TOP + 24 }, { 5, 4, ENTERED },
+	};
+	bool has_push = at && vm->code[at - 1] == PUSH_RBP;
 
 	if (at + sizeof(enter) >= vm->size ||
 	    vm->code[at + sizeof(enter)] + ENTERED != vm->row.cfa_off)
 		return 0;
-	if (at && vm->code[at - 1] == PUSH_RBP)
-		code = mend(vm, at - 1, 1, TOP);
-	if (!code)
-		code = mend(vm, at, 1, TOP + 8);
-	if (!code)
-		code = mend(vm, at + 1, 2, TOP + 16);
-	if (!code)
-		code = mend(vm, at + 3, 2, TOP + 24);
-	return code ? code : mend(vm, at + 5, 4, ENTERED);
+	return mend_pieces(vm, at, pieces + !has_push, ARRAY_SIZE(pieces) - !has_push);
 }
 
 /* Mend the way back, which restores them from @at on. */
 static int mend_leave(const struct vm *vm, size_t at)
 {
-	int code;
+	static const struct piece pieces[] = {
+		{ 0, 2, ENTERED }, { 2, 2, TOP + 24 }, { 4, 1, TOP + 16 },
+		{ 5, 1, TOP + 8 }, { 6, 1, TOP },
+	};
 
 	if (at < 4 || !IS_AT(vm, at - 4, raise_sp) || vm->code[at - 1] + ENTERED != vm->row.cfa_off)
 		return 0;
-	code = mend(vm, at, 2, ENTERED);
-	if (!code)
-		code = mend(vm, at + 2, 2, TOP + 24);
-	if (!code)
-		code = mend(vm, at + 4, 1, TOP + 16);
-	if (!code)
-		code = mend(vm, at + 5, 1, TOP + 8);
-	return code ? code : mend(vm, at + 6, 1, TOP);
+	return mend_pieces(vm, at, pieces, ARRAY_SIZE(pieces));
 }
 
 static int mend_into_trace(const struct vm *vm, size_t at)
