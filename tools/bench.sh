@@ -95,12 +95,13 @@ sources | java | collector)
 offcpu | heap | agent)
 	[ "$1" != agent ] || cmake --build --preset release --target bench_store
 	script=tests/bench/$1/run.py
+	[ "$1" != offcpu ] || cmake --build --preset release --target bench_hooks
 	[ "$1" != offcpu ] || python3 tests/bench/offcpu/pgbench.py build/release
 	shift
 	exec python3 "$script" build/release "$@"
 	;;
 esac
-cmake --build --preset release --target bench_walker bench_windows bench_events
+cmake --build --preset release --target bench_walker bench_windows bench_events bench_hooks
 
 run() {
 	printf '\n=== %s\n' "$1"

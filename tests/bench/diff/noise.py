@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """How often does diff call a change real where there is none, and how often does it find one that is there?
 
-usage: noise.py FPLESS [--runs N] [--hz HZ] [--rounds N] [--keep FOLDER] [--record FILE.tsv]
+usage: noise.py FPLESS [--only PROGRAM] [--runs N] [--hz HZ] [--rounds N] [--keep FOLDER] [--record FILE.tsv]
 
-A program of a dozen functions, and perl, are recorded N times (40) each; the program once more N/4 times
-with one function made 5, 10 and 20 per cent slower. Needs root. Then diffs between equal runs: pairs, and
+A program of a dozen functions (mix), and perl, are recorded N times (40) each, and mix once more N/4 times
+with one function made 5, 10 and 20 per cent slower; of a program of six threads (waits) `fpless offcpu` records
+how long it waits, N times. Needs root. Then diffs between equal runs: pairs, and
 groups of 3 and of 5 drawn at random; and between equal and changed ones. A line of TSV per kind of diff:
 program, what changed, runs a side, whether by shares, diffs, those with anything called real, functions
 called real of those tested, and, of changed ones, those in which the function was found.
@@ -45,30 +46,65 @@ int main(int argc, char **argv)
 	}
 }
 """
+WAITS = """
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+#define WAIT(name, us) \\
+	__attribute__((noinline)) static void name(void) \\
+	{ \\
+		usleep((us) / 2 + (unsigned int)rand() % (us)); \\
+		__asm__ volatile(""); \\
+	}
+WAIT(w50, 50) WAIT(w200, 200) WAIT(w1000, 1000) WAIT(w3000, 3000) WAIT(w9000, 9000) WAIT(w20000, 20000)
+static void (*const waits[])(void) = { w50, w200, w1000, w3000, w9000, w20000 };
+static void *several(void *first)
+{
+	for (long i = (long)first; ; i++)
+		waits[i % 3 * 2 + (i >> 3) % 2]();
+	return NULL;
+}
+int main(void)
+{
+	pthread_t thread;
+	for (long i = 0; i < 6; i++)
+		pthread_create(&thread, NULL, several, (void *)i);
+	sleep(2);
+	return 0;
+}
+"""
 PERL = "my %h; for my $r (1 .. 6) { for my $i (1 .. 60000) { $h{$i % 997} .= join q(,), $i, sqrt $i; } " \
        "for my $k (sort keys %h) { $h{$k} =~ s/1\\d/x/g; $h{$k} = substr $h{$k}, 0, 50 } }"
 
 
-def record(args, command, path):
-    subprocess.run([args.fpless, "profile", "-q", "-F", str(args.hz), "-o", path, "--", *command], check=True,
+def record(args, how, command, path):
+    subprocess.run([args.fpless, *how, "-q", "-o", path, "--", *command], check=True,
                    stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
+
+
+def compile_to(binary, source):
+    if not os.path.exists(binary):
+        subprocess.run(["cc", "-O1", "-g", "-pthread", "-x", "c", "-", "-o", binary], input=source.encode(), check=True)
 
 
 def record_all(args, folder):
     """{(program, slower): [paths]}; what is there from an earlier run is kept."""
-    binary = os.path.join(folder, "mix")
-    if not os.path.exists(binary):
-        subprocess.run(["cc", "-O1", "-g", "-x", "c", "-", "-o", binary], input=SOURCE.encode(), check=True)
-    wanted = [("mix", 0, args.runs), ("perl", 0, args.runs)] + [("mix", more, args.runs // 4) for more in (5, 10, 20)]
+    mix, waits = os.path.join(folder, "mix"), os.path.join(folder, "waits")
+    compile_to(mix, SOURCE)
+    compile_to(waits, WAITS)
+    clock = ["profile", "-F", str(args.hz)]
+    wanted = [("mix", 0, args.runs), ("perl", 0, args.runs), ("waits", 0, args.runs)]
+    wanted += [("mix", more, args.runs // 4) for more in (5, 10, 20)]
     runs = {}
     for number in range(args.runs):  # in turn, so that a slow drift of the machine is in all of them
         for program, more, nr in wanted:
-            if number >= nr:
+            if number >= nr or args.only not in (None, program):
                 continue
             path = os.path.join(folder, "%s-%d-%d.pb.gz" % (program, more, number))
-            command = [binary, str(args.rounds), str(100 + more)] if program == "mix" else ["perl", "-e", PERL]
+            how, command = {"mix": (clock, [mix, str(args.rounds), str(100 + more)]), "perl": (clock, ["perl", "-e", PERL]),
+                            "waits": (["offcpu"], [waits])}[program]
             if not os.path.exists(path):
-                record(args, command, path)
+                record(args, how, command, path)
             runs.setdefault((program, more), []).append(path)
     return runs
 
@@ -106,7 +142,7 @@ def judge(args, runs):
             pairs = []
             if nr > len(paths) or 2 * nr > len(equal):
                 continue
-            for number in range(20 if not more else 10):
+            for number in range(args.runs // 2 if not more else 10):
                 if more:
                     pairs.append((rng.sample(equal, nr), rng.sample(paths, nr)))
                 elif nr == 1:
@@ -121,6 +157,7 @@ def judge(args, runs):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("fpless")
+    parser.add_argument("--only", choices=("mix", "perl", "waits"))
     parser.add_argument("--runs", type=int, default=40)
     parser.add_argument("--hz", type=int, default=4999)
     parser.add_argument("--rounds", type=int, default=700, help="length of the C program's runs")

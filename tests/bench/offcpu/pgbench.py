@@ -5,7 +5,8 @@
 usage: pgbench.py BUILD [--rounds 9] [--transactions 30000]
 
 Two clients ask one server. The variants take turns; each is judged by the median of its ratios to the run without fpless in
-the same round. What fpless takes itself is a column of its own. Prints TSV, and fails where the ratio is above 1.02.
+the same round. What fpless takes itself is a column of its own. BUILD has bench_hooks, too, which holds empty programs at the same
+hooks: the least. Prints TSV, and fails where the ratio is above 1.02.
 """
 
 import argparse
@@ -25,7 +26,7 @@ from shell_times import read_times  # noqa: E402
 
 RATIO = 1.02
 CLIENTS = 2
-VARIANTS = {"none": None, "offcpu -a": (), "offcpu -a --exact": ("--exact",)}
+VARIANTS = {"none": None, "empty programs": "empty", "offcpu -a": (), "offcpu -a --exact": ("--exact",)}
 JUDGED = "offcpu -a"
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -67,6 +68,15 @@ class Server:
         return ((self.cpu_s() - server_s + client_s) / transactions * 1e6, usage.ru_utime + usage.ru_stime - client_s)
 
 
+def words_before(build, words, folder):
+    """What the client is run by; @words: of VARIANTS."""
+    if words is None:
+        return ()
+    if words == "empty":
+        return (os.path.join(build, "tests/bench/offcpu/bench_hooks"),)
+    return (os.path.join(build, "fpless"), "offcpu", "-q", "-a", *words, "-o", os.path.join(folder, "out.folded"), "--")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("build")
@@ -81,8 +91,7 @@ def main():
         try:
             for _ in range(options.rounds):
                 for name, words in VARIANTS.items():
-                    before = () if words is None else (os.path.join(options.build, "fpless"), "offcpu", "-q", "-a", *words, "-o",
-                                                       os.path.join(folder, "out.folded"), "--")
+                    before = words_before(options.build, words, folder)
                     found[name].append(server.ask(before, options.transactions, folder))
         finally:
             server.process.send_signal(signal.SIGINT)

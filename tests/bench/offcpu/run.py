@@ -4,7 +4,7 @@
 
 usage: run.py BUILD [--rounds 7] [--switches 100000]
 
-BUILD is a build folder with the fixtures. The variants take turns; each is judged by the median of its ratios to the run
+BUILD is a build folder with the fixtures and bench_hooks, which holds empty programs at the same three hooks: the least. The variants take turns; each is judged by the median of its ratios to the run
 without fpless in the same round. Prints TSV, and fails where a ratio is above its bound. Where offcputime of libbpf-tools is
 in the PATH, it takes its turn, and nothing is asked of it.
 """
@@ -24,6 +24,7 @@ PEER = shutil.which("offcputime")
 PEER_S = 3  # its programs are attached by then
 VARIANTS = {  # options of fpless offcpu, and the bound of the ratio
     "none": (None, None),
+    "empty programs": ("empty", None),
     "offcpu -m DAY (sums alone)": (("-m", str(NEVER_US)), 1.2),
     "offcpu": ((), 1.25),
     "offcpu --exact -U": (("--exact", "-U"), 1.6),
@@ -34,7 +35,9 @@ VARIANTS = {  # options of fpless offcpu, and the bound of the ratio
 def measure(build, options, rounds, out):
     """ns of CPU time a switch."""
     words = [os.path.join(build, "fixtures/pingpong"), str(rounds)]
-    if options is not None:
+    if options == "empty":
+        words = [os.path.join(build, "tests/bench/offcpu/bench_hooks"), *words]
+    elif options is not None:
         words = [os.path.join(build, "fpless"), "offcpu", "-q", "-o", out, *options, "--", *words]
     done = subprocess.run(words, input="go\n", capture_output=True, text=True, check=False)
     lines = (done.stdout + done.stderr).splitlines()
