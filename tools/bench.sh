@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# usage: bench.sh [programs|unwinders|releases|large-frames|offcpu|heap|sources|java|engines|same-bytes|agent|collector|guest [OPTION...]]
+# usage: bench.sh [programs|unwinders|releases|large-frames|offcpu|heap|sources|java|engines|same-bytes|agent|hours|collector|guest [OPTION...]]
 # Install the benchmarks' programs and run every benchmark, as root on a quiet machine: compiling
 # tables, walking, walking twice, naming, whole machines. Minutes. `programs`: how complete the
 # stacks of some 90 real programs are, beside perf's, 45 minutes at most; it writes the tables of
@@ -12,7 +12,8 @@
 # pictures in Chromium and in Firefox, by keys alone, and what axe-core says, 2 minutes; it installs
 # firefox-esr and has npm fetch axe-core; OPTION as in tests/bench/engines/run.py. `same-bytes`: the package, built twice in
 # different surroundings, is the same bytes, 4 minutes: before a landing that touches how it is built. `agent`: CPU time and memory of
-# an agent, idle and busy, and a day in its store, 13 minutes; OPTION as in tests/bench/agent/run.py. `sources`: how complete the
+# an agent, idle and busy, and a day in its store, 13 minutes; OPTION as in tests/bench/agent/run.py. `hours`: memory, descriptors and
+# store of an agent beside a changing load, three hours (tests/bench/agent/hours.py). `sources`: how complete the
 # stacks of each kind of event are, 2 minutes; OPTION as in tests/bench/sources/run.py. `java`: a known stack in JVMs 11 to 25, run in
 # nine ways each, 5 minutes; pip downloads three of them; OPTION as in tests/bench/java/run.py. `collector`: fpless push against a
 # collector of OpenTelemetry, which is restarted, through a proxy that loses answers; seconds, and two minutes of Go's compiler at the
@@ -22,7 +23,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 case "${1-}" in
-"" | programs | unwinders | releases | large-frames | offcpu | heap | sources | java | engines | same-bytes | agent | collector | guest) ;;
+"" | programs | unwinders | releases | large-frames | offcpu | heap | sources | java | engines | same-bytes | agent | hours | collector | guest) ;;
 *)
 	sed -n '3p' tools/bench.sh | cut -c3- >&2
 	exit 1
@@ -91,6 +92,10 @@ sources | java | collector)
 	name=$1
 	shift
 	exec python3 "tests/bench/$name/run.py" build/release/fpless "$@"
+	;;
+hours)
+	shift
+	exec python3 tests/bench/agent/hours.py build/release --load "$@"
 	;;
 offcpu | heap | agent)
 	[ "$1" != agent ] || cmake --build --preset release --target bench_store

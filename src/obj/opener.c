@@ -28,6 +28,8 @@
 
 #define FILE_SYSTEMS_MAX \
 	256u /* limit of served file systems; above it, those not asked lately are dropped */
+#define LIVE_MAX	 16u /* limit of openers; above it, the one not asked lately is ended */
+#define SILENCE_NS	 (600 * NS_PER_S) /* at least, of one that has not answered */
 #define PAUSE_MS	 10
 #define SLOW_NS		 (100 * NS_PER_MS) /* what takes longer counts as waiting */
 #define FOREIGN_TEXT_MAX (256u << 10) /* limit of bytes of a target namespace's list of mounts */
@@ -44,12 +46,12 @@ struct account {
 struct file_system {
 	uint64_t dev;
 	char name[NAME_SIZE]; /* for messages: type, place, number */
-	int sock;	      /* owned: of its opener; -1: none */
+	int sock;	      /* owned: of its opener, of a silent one the last; -1: none */
 	pid_t pid;
 	bool is_busy; /* a thread talks with its opener */
 	bool is_silent, has_answered;
 	struct account waited; /* for slow answers, and for none */
-	uint64_t last_ns;      /* CLOCK_MONOTONIC, when it was asked last */
+	uint64_t last_ns;      /* CLOCK_MONOTONIC, when it was asked last, or became silent */
 };
 
 struct opener {
@@ -126,32 +128,66 @@ static int read_foreign(pid_t pid, struct mount_list *ret)
 	return text ? mount_list_parse(text, ret) : -ENOMEM;
 }
 
+/*
+ * May a silent file system be asked again? Its opener ends when the kernel's wait does: because it
+ * answered after all, or because it is gone, and its number may be another's by now. So no more
+ * than one opener ever waits for it.
+ */
+static bool silence_is_over(const struct file_system *system)
+{
+	struct pollfd end = { .fd = system->sock };
+
+	return clock_monotonic_ns() > system->last_ns + SILENCE_NS &&
+	       (system->sock < 0 || (poll(&end, 1, 0) > 0 && end.revents & POLLHUP));
+}
+
+/* Under the lock: take it for one that was never asked. */
+static void forget(struct opener *opener, struct file_system *system)
+{
+	cleanup_fd(&system->sock);
+	if (system->is_silent)
+		opener->nr_silent--;
+	*system = (struct file_system){ .dev = system->dev, .sock = -1 };
+	snprintf(system->name, sizeof(system->name), "%u:%u", major(system->dev),
+		 minor(system->dev));
+}
+
+static bool asked_before(const struct file_system *a, const struct file_system *b)
+{
+	return !b || a->last_ns < b->last_ns;
+}
+
 /* Under the lock. NULL: there are too many already, and all are silent or busy. */
 static struct file_system *system_of(struct opener *opener, uint64_t dev)
 {
 	struct file_system *oldest = NULL, *system;
 
 	for (size_t i = 0; i < opener->nr_systems; i++) {
+		bool may_go;
+
 		system = opener->systems[i];
-		if (system->dev == dev)
+		may_go = !system->is_busy && (!system->is_silent || silence_is_over(system));
+		if (system->dev == dev) {
+			if (system->is_silent && may_go)
+				forget(opener, system);
 			return system;
-		if (!system->is_silent && !system->is_busy &&
-		    (!oldest || system->last_ns < oldest->last_ns))
+		}
+		if (may_go && asked_before(system, oldest))
 			oldest = system;
 	}
 	if (opener->nr_systems < FILE_SYSTEMS_MAX) {
 		system = calloc(1, sizeof(*system));
 		if (!system)
 			return NULL;
+		system->sock = -1;
 		opener->systems[opener->nr_systems++] = system;
 	} else if (oldest) {
 		system = oldest;
-		cleanup_fd(&system->sock);
 	} else {
 		return NULL;
 	}
-	*system = (struct file_system){ .dev = dev, .sock = -1 };
-	snprintf(system->name, sizeof(system->name), "%u:%u", major(dev), minor(dev));
+	system->dev = dev;
+	forget(opener, system);
 	return system;
 }
 
@@ -328,15 +364,13 @@ static uint64_t patience_ns(const struct opener *opener, const struct file_syste
 	return left_ns < most_ns ? left_ns : most_ns;
 }
 
-/* Under the lock: its opener is ended, and not waited for. */
-static void leave(struct opener *opener, struct file_system *system)
+/* Under the lock: its opener is ended, and not waited for. Its socket tells when it has ended. */
+static void leave(struct opener *opener, const struct file_system *system)
 {
 	const struct opener_command end = { .order = OPENER_END, .pid = system->pid };
 
 	if (system->sock < 0)
 		return;
-	close(system->sock);
-	system->sock = -1;
 	if (wire_send(opener->control, &end, sizeof(end)))
 		fpl_log(FPL_LOG_DEBUG, "opener: has gone");
 }
@@ -353,8 +387,9 @@ static void note_wait(struct opener *opener, struct file_system *system, uint64_
 	if (answered && left_of(OPENER_FIRST_MS, &system->waited))
 		return;
 	system->is_silent = true;
+	system->last_ns = clock_monotonic_ns();
 	opener->nr_silent++;
-	fpl_log(FPL_LOG_WARN, "file system %s %s for %.1f s: this run reads no more of its files",
+	fpl_log(FPL_LOG_WARN, "file system %s %s for %.1f s: its files are left alone for 10 min",
 		system->name, answered ? "was waited for" : "did not answer",
 		(double)system->waited.ns / NS_PER_S);
 	leave(opener, system);
@@ -387,6 +422,25 @@ void opener_waited(struct opener *opener, uint64_t dev, uint64_t ns, bool has_an
 	pthread_mutex_unlock(&opener->lock);
 }
 
+/* Under the lock: one opener more may live. It ends when its socket does. */
+static void make_room(struct opener *opener)
+{
+	struct file_system *oldest = NULL;
+	size_t nr_live = 0;
+
+	for (size_t i = 0; i < opener->nr_systems; i++) {
+		struct file_system *system = opener->systems[i];
+
+		if (system->sock < 0 || system->is_silent)
+			continue;
+		nr_live++;
+		if (!system->is_busy && asked_before(system, oldest))
+			oldest = system;
+	}
+	if (nr_live >= LIVE_MAX && oldest)
+		cleanup_fd(&oldest->sock);
+}
+
 /* Under the lock: an opener for @system. */
 static int begin(struct opener *opener, struct file_system *system)
 {
@@ -396,6 +450,7 @@ static int begin(struct opener *opener, struct file_system *system)
 
 	if (system->sock >= 0)
 		return 0;
+	make_room(opener);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, socks) < 0)
 		return -errno;
 	/* this end is waited for by poll(2) alone */
@@ -515,8 +570,11 @@ static int ask(struct opener *opener, uint64_t dev, const struct opener_request 
 	system->is_busy = false;
 	system->last_ns = clock_monotonic_ns();
 	note_wait(opener, system, system->last_ns - began_ns, answered);
-	if (code == -EPIPE || code == -EBADMSG) /* the opener was ended, or makes no sense */
+	if (!system->is_silent && (code == -EPIPE || code == -EBADMSG)) {
+		/* the opener was ended, or makes no sense */
 		leave(opener, system);
+		cleanup_fd(&system->sock);
+	}
 	pthread_mutex_unlock(&opener->lock);
 	return code;
 }

@@ -9,9 +9,10 @@
  * it never returns; an opened file comes in an envelope. Openers are forked by a process that waits
  * for no file system either.
  *
- * A file system that does not answer in time is not asked again in the run; one log line says so,
- * with the cost. May be used by several threads. All functions take NULL for an opener: then
- * everything is opened here, as for files that the user named.
+ * A file system that does not answer in time is not asked again for ten minutes, and then only if
+ * its opener has ended meanwhile; one log line says so, with the cost. 16 openers live at most,
+ * those of silent ones not counted. May be used by several threads. All functions take NULL for an
+ * opener: then everything is opened here, as for files that the user named.
  */
 #pragma once
 

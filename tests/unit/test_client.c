@@ -21,6 +21,7 @@
 #include "parse/client.h"
 #include "parse/name_key.h"
 #include "symbolize/symtab_read.h"
+#include "tests/support/children.h"
 #include "tests/support/skip_test.h"
 #include "tests/support/elf_path.h"
 
@@ -67,16 +68,10 @@ static void memory_file(struct client_file *file, const void *bytes, size_t size
 /* The only process whose parent is @parent; 0: none. */
 static pid_t child_of(pid_t parent)
 {
-	char path[64], text[64] = "";
-	FILE *file;
+	pid_t pid;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)parent, (int)parent);
-	file = fopen(path, "re");
-	assert_non_null(file);
-	if (!fgets(text, sizeof(text), file))
-		text[0] = '\0';
-	fclose(file);
-	return (pid_t)strtol(text, NULL, 10);
+	children_of(parent, &pid);
+	return pid;
 }
 
 static pid_t worker(void)

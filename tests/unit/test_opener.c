@@ -6,16 +6,33 @@
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <poll.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "obj/opener.h"
+#include "tests/support/children.h"
+#include "tests/support/skip_test.h"
 
 #define MS 1000000ull
+
+/* The clock goes on by that at once. */
+static uint64_t skipped_ns;
+
+uint64_t __real_clock_monotonic_ns(void);
+uint64_t __wrap_clock_monotonic_ns(void);
+
+uint64_t __wrap_clock_monotonic_ns(void)
+{
+	return __real_clock_monotonic_ns() + skipped_ns;
+}
 
 struct world {
 	struct opener *opener;
@@ -210,6 +227,63 @@ static void who_does_not_answer_is_not_asked_again(void **state)
 	assert_int_equal(opener_patience_ns(opener, third), 0);
 }
 
+static void who_was_silent_is_asked_again_when_no_opener_waits_for_it(void **state)
+{
+	struct world *world = *state;
+
+	skipped_ns = 0;
+	opener_waited(world->opener, 5, 2000 * MS, false);
+	skipped_ns = 590 * NS_PER_S;
+	assert_int_equal(opener_patience_ns(world->opener, 5), 0);
+	skipped_ns = 610 * NS_PER_S;
+	assert_int_equal(opener_patience_ns(world->opener, 5), OPENER_FIRST_MS * MS);
+}
+
+static void a_new_file_system_takes_the_place_of_one_that_was_silent(void **state)
+{
+	struct world *world = *state;
+
+	skipped_ns = 0;
+	for (uint64_t dev = 1; dev <= 256; dev++)
+		opener_waited(world->opener, dev, 2000 * MS, false);
+	skipped_ns = 590 * NS_PER_S;
+	assert_int_equal(opener_patience_ns(world->opener, 1000), 0);
+	skipped_ns = 3600 * NS_PER_S;
+	assert_int_equal(opener_patience_ns(world->opener, 1000), OPENER_NEXT_MS * MS);
+	assert_int_equal(opener_patience_ns(world->opener, 256), OPENER_NEXT_MS * MS);
+}
+
+/* Openers are children of the only child of this process. */
+static size_t nr_openers(void)
+{
+	pid_t maker, first;
+
+	return children_of(getpid(), &maker) == 1 ? children_of(maker, &first) : 0;
+}
+
+/* Each mount of proc is a file system of its own. */
+static void sixteen_openers_live_at_most(void **state)
+{
+	struct world *world = *state;
+
+	if (unshare(CLONE_NEWNS) < 0 || mount("", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		skip_test("no mount namespace of its own: %s", strerror(errno));
+	for (int i = 0; i < 40; i++) {
+		AUTO_FD int sock = -1, place = -1;
+		char path[64];
+
+		assert_int_equal(mount("proc", world->folder, "proc", 0, NULL), 0);
+		snprintf(path, sizeof(path), "%s/version", world->folder);
+		place = open(path, O_PATH | O_CLOEXEC);
+		assert_int_equal(opener_envelope(world->opener, place, NULL, &sock), 0);
+	}
+	for (int i = 0; i < 1000 && nr_openers() > 16; i++)
+		poll(NULL, 0, 10);
+	assert_int_equal(nr_openers(), 16);
+	while (umount2(world->folder, MNT_DETACH) == 0)
+		;
+}
+
 static void who_is_always_slow_is_given_up(void **state)
 {
 	struct world *world = *state;
@@ -246,8 +320,11 @@ int main(void)
 		OPENER_TEST(walk_gives_the_result_of_openat2),
 		OPENER_TEST(local_path_is_walked_by_the_caller),
 		OPENER_TEST(who_does_not_answer_is_not_asked_again),
+		OPENER_TEST(who_was_silent_is_asked_again_when_no_opener_waits_for_it),
+		OPENER_TEST(a_new_file_system_takes_the_place_of_one_that_was_silent),
 		OPENER_TEST(who_is_always_slow_is_given_up),
 		OPENER_TEST(without_an_opener_all_is_done_here),
+		OPENER_TEST(sixteen_openers_live_at_most),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,15 +5,14 @@
 usage: hours.py BUILD [--hours 3] [--every 600] [--load]
 
 Runs `fpless agent` with its defaults and `fpless serve`, which is asked for an hour's top functions at each look. A look every
---every seconds prints a row: the load, CPU time since the look before, in percent of one CPU, resident memory and
+--every seconds prints a row: the load, CPU time since the look before, in percent of one CPU, MiB of resident memory and
 descriptors of both, the kernel's BPF maps of the agent, the store's bytes, and what its windows say of themselves. --load
-has the machine work meanwhile: compiling, pgbench where it is installed, JavaScript and rest take turns.
+has the machine work meanwhile: compiling, pgbench, JavaScript and rest take turns.
 """
 
 import argparse
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -22,17 +21,12 @@ import time
 
 from run import processes
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../mixed"))
+import loads  # noqa: E402
+
 ROW = "{:>6} {:>5} {:>6} {:>6} {:>6} {:>5} {:>5} {:>9} {:>8} {:>7} {:>8} {:>8} {:>5}"
 NAMES = ("min", "load", "CPU %", "agent", "serve", "fds", "maps", "maps MiB", "store", "windows", "samples", "compl. %", "lost")
-LOADS = (
-    "while :; do echo 'int main(void) { return 0; }' | gcc -O2 -x c -o /dev/null -; done",
-    "d=$(mktemp -d) && chown postgres $d && su postgres -c \"/usr/lib/postgresql/15/bin/initdb -D $d >/dev/null && "
-    "/usr/lib/postgresql/15/bin/pg_ctl -D $d -o '-k $d -h \\\"\\\"' -l $d/log -w start >/dev/null && pgbench -h $d -i -q postgres 2>/dev/null"
-    " && timeout 590 pgbench -h $d -S -c 2 -T 590 postgres >/dev/null 2>&1; "
-    "/usr/lib/postgresql/15/bin/pg_ctl -D $d -m immediate stop >/dev/null\"",
-    "while :; do node -e 'let n = 0; for (let i = 0; i < 3e8; i++) n = (n * 7919 + i) % 10007'; done",
-    "sleep 600",
-)
+LOADS = (loads.Build, loads.Postgres, loads.Node, None)  # None: rest
 
 
 def resident(pid):
@@ -73,33 +67,40 @@ def windows_of(fpless, store):
     if shown.returncode:
         return 0, 0, 0.0, 0
     windows = json.loads(shown.stdout)["windows"]
-    samples = sum(window["samples"] for window in windows)
-    complete = sum(window["complete"] for window in windows)
-    return len(windows), samples, 100 * complete / max(samples, 1), sum(window["lost"] for window in windows)
+    total = {key: sum(window[key] for window in windows) for key in ("samples", "judged", "complete", "lost")}
+    return len(windows), total["samples"], 100 * total["complete"] / max(total["judged"], 1), total["lost"]
 
 
 def bytes_below(folder):
     return sum(os.path.getsize(os.path.join(folder, name)) for name in os.listdir(folder))
 
 
-class Load:
-    """One of LOADS after another, each until the next look."""
+class Turns:
+    """LOADS one after another, each until the next look."""
 
-    def __init__(self, wanted):
-        self.wanted, self.turn, self.running = wanted, 0, None
+    def __init__(self, folder, wanted):
+        self.folder, self.wanted, self.turn, self.running = folder, wanted, 0, []
+        loads.find_postgres()
+
+    def spawn(self, command, **more):
+        self.running.append(subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True, **more))
+        return self.running[-1]
 
     def next(self):
         self.end()
-        if self.wanted:
-            self.running = subprocess.Popen(["sh", "-c", LOADS[self.turn % len(LOADS)]], stdin=subprocess.DEVNULL,
-                                            start_new_session=True)
-            self.turn += 1
+        kind = LOADS[self.turn % len(LOADS)]
+        if self.wanted and kind:
+            folder = os.path.join(self.folder, str(self.turn))
+            os.mkdir(folder)
+            os.chmod(folder, 0o755)
+            kind(folder).start(self.spawn)
+        self.turn += 1
 
     def end(self):
-        if self.running:
-            os.killpg(self.running.pid, signal.SIGTERM)
-            self.running.wait()
-            self.running = None
+        for process in reversed(self.running):
+            os.killpg(process.pid, signal.SIGTERM)
+            process.wait()
+        self.running = []
 
 
 def look(options, agent, server, store, began, before):
@@ -113,8 +114,8 @@ def look(options, agent, server, store, began, before):
     now, used = time.monotonic(), used + more_used
     with open("/proc/loadavg", encoding="ascii") as file:
         load = file.read().split()[0]
-    share = 100 * (used - before[1]) / max((now - before[0]) * 1e9, 1)
-    print(ROW.format(int((now - began) / 60), load, f"{share:.2f}", f"{agent_kib / 1024:.1f}", f"{server_kib / 1024:.1f}",
+    share = "-" if before is None else f"{100 * (used - before[1]) / ((now - before[0]) * 1e9):.2f}"
+    print(ROW.format(int((now - began) / 60), load, share, f"{agent_kib / 1024:.1f}", f"{server_kib / 1024:.1f}",
                      descriptors + more, count, f"{size / 2**20:.1f}", f"{bytes_below(store) / 2**20:.1f}", windows, samples,
                      f"{complete:.2f}", lost), flush=True)
     return now, used
@@ -127,10 +128,11 @@ def main():
     parser.add_argument("--every", type=float, default=600)
     parser.add_argument("--load", action="store_true")
     options = parser.parse_args()
-    fpless, load = os.path.join(options.build, "fpless"), Load(options.load)
+    fpless = os.path.join(options.build, "fpless")
     quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     with tempfile.TemporaryDirectory() as work:
-        store = os.path.join(work, "store")
+        os.chmod(work, 0o755)
+        store, turns = os.path.join(work, "store"), Turns(work, options.load)
         agent = subprocess.Popen([fpless, "agent", "-q", "--store", store], **quiet)
         server = None
         try:
@@ -139,13 +141,13 @@ def main():
             time.sleep(2)
             print(ROW.format(*NAMES), flush=True)
             began = time.monotonic()
-            before = look(options, agent, server, store, began, (began, 0))
+            before = look(options, agent, server, store, began, None)
             while time.monotonic() < began + options.hours * 3600:
-                load.next()
+                turns.next()
                 time.sleep(options.every)
                 before = look(options, agent, server, store, began, before)
         finally:
-            load.end()
+            turns.end()
             agent.send_signal(signal.SIGTERM)
             if server:
                 server.terminate()
