@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 
 void reading_destroy(struct reading *reading)
 {
@@ -41,7 +42,7 @@ size_t file_cache_heap_bytes(void)
 
 static bool is_older(const struct reading *a, const struct reading *b)
 {
-	return a->last_use < b->last_use;
+	return a->last_use_ns < b->last_use_ns;
 }
 
 static bool is_larger(const struct reading *a, const struct reading *b)
@@ -93,11 +94,28 @@ void file_cache_put(struct file_cache *cache, struct reading *reading, size_t gr
 		drop(place);
 	}
 	reading->bytes += grown;
-	reading->last_use = ++cache->nr_uses;
+	reading->last_use_ns = clock_monotonic_ns();
 	*place = reading;
 	if (file_cache_heap_bytes() <= FILE_CACHE_BYTES)
 		return;
 	while (file_cache_heap_bytes() > FILE_CACHE_BYTES && (place = first_by(cache, is_larger)))
 		drop(place);
 	(void)malloc_trim(0);
+}
+
+void file_cache_age(struct file_cache *cache)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+	bool has_dropped = false;
+
+	for (size_t i = 0; i < cache->nr_files; i++) {
+		struct reading **place = &cache->readings[i];
+
+		if (!*place || now_ns - (*place)->last_use_ns <= FILE_CACHE_AGE_S * NS_PER_S)
+			continue;
+		drop(place);
+		has_dropped = true;
+	}
+	if (has_dropped)
+		(void)malloc_trim(0);
 }

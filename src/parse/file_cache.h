@@ -13,6 +13,7 @@
 
 #define FILE_CACHE_FILES PARSE_KEPT_FILES
 #define FILE_CACHE_BYTES (64u << 20) /* of memory a worker holds between two requests */
+#define FILE_CACHE_AGE_S 120u	     /* a file that was not asked about for longer is dropped */
 
 /* A file, as far as it was read. */
 struct reading {
@@ -23,14 +24,13 @@ struct reading {
 	bool has_functions; /* they were read, as far as that went */
 
 	struct parse_key key;
-	size_t bytes; /* of memory, about */
-	uint64_t last_use;
+	size_t bytes;	      /* of memory, about */
+	uint64_t last_use_ns; /* CLOCK_MONOTONIC */
 };
 
 struct file_cache {
 	size_t nr_files;			    /* that it may hold, at most FILE_CACHE_FILES */
 	struct reading *readings[FILE_CACHE_FILES]; /* owned [nr_files]; NULL: free */
-	uint64_t nr_uses;
 };
 
 /* NULL is allowed. */
@@ -45,6 +45,9 @@ struct reading *file_cache_take(struct file_cache *cache, const struct parse_key
  * use, the largest: better read that one anew than all others.
  */
 void file_cache_put(struct file_cache *cache, struct reading *reading, size_t grown);
+
+/* Drop what was not asked about for FILE_CACHE_AGE_S: an agent's workers live for weeks. */
+void file_cache_age(struct file_cache *cache);
 
 /* Bytes of the heap that are in use. With sanitizers 0: then the number of files alone is bounded.
  */

@@ -49,6 +49,10 @@ static const int shared_calls[] = {
 	SYS_mremap,	   SYS_madvise,		SYS_brk,      SYS_futex,
 	SYS_clock_gettime, SYS_getrandom,	SYS_sysinfo,  SYS_rt_sigprocmask,
 	SYS_rt_sigreturn,  SYS_restart_syscall, SYS_exit,     SYS_exit_group,
+	SYS_ppoll,
+#ifdef SYS_poll
+	SYS_poll,
+#endif
 };
 
 /* Making workers, shutting them in, ending them. */
@@ -78,14 +82,10 @@ static const int spawner_calls[] = {
 /* A reader needs these beyond that, for its outputs, which are open, its children's ends, a place
  * in memory for what a pipe holds. No call here takes a path, but for the stat of what is open. */
 static const int reader_calls[] = {
-	SYS_write,	  SYS_writev,	   SYS_pwrite64,	SYS_lseek,
-	SYS_fstat,	  SYS_fcntl,	   SYS_ftruncate,	SYS_memfd_create,
-	SYS_ppoll,	  SYS_wait4,	   SYS_clock_nanosleep, SYS_newfstatat,
-	SYS_clock_getres, SYS_getpid,	   SYS_gettid,		SYS_rt_sigaction,
-	SYS_getrusage,	  SYS_sched_yield, SYS_shutdown,	SYS_statx,
-#ifdef SYS_poll
-	SYS_poll,
-#endif
+	SYS_write,	SYS_writev,	  SYS_pwrite64,	    SYS_lseek,	SYS_fstat,
+	SYS_fcntl,	SYS_ftruncate,	  SYS_memfd_create, SYS_wait4,	SYS_clock_nanosleep,
+	SYS_newfstatat, SYS_clock_getres, SYS_getpid,	    SYS_gettid, SYS_rt_sigaction,
+	SYS_getrusage,	SYS_sched_yield,  SYS_shutdown,	    SYS_statx,
 };
 
 /* Finding files, beside opening them for reading, and whether they are one's own. */

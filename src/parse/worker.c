@@ -2,6 +2,7 @@
 #include "parse/worker.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,6 +14,9 @@
 #include "parse/job.h"
 #include "symbolize/debug_index.h"
 #include "unwind/script_find.h"
+
+/* How often a worker without work looks whether files that it keeps are too old. */
+enum { IDLE_MS = 30000 };
 
 static void job_fini(struct job *job)
 {
@@ -331,6 +335,15 @@ static int serve(struct job *job, struct file_cache *cache, int fds[WIRE_FDS_MAX
 	return rc ? rc : send_out(job->out);
 }
 
+/* Wait for a request, or for the end of them. */
+static void await_request(int sock, struct file_cache *cache)
+{
+	struct pollfd request = { .fd = sock, .events = POLLIN };
+
+	while (poll(&request, 1, IDLE_MS) == 0)
+		file_cache_age(cache);
+}
+
 void worker_main(int sock, size_t nr_kept)
 {
 	static struct file_cache cache;
@@ -349,6 +362,7 @@ void worker_main(int sock, size_t nr_kept)
 			break;
 		job->out = &out;
 		job->fd = -1;
+		await_request(sock, &cache);
 		rc = wire_recv_fds(sock, &job->request, sizeof(job->request), fds);
 		if (!rc) {
 			rc = serve(job, &cache, fds);

@@ -3,8 +3,20 @@
 
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "parse/file_cache.h"
 #include "tests/support/skip_test.h"
+
+/* The clock goes on by that at once. */
+static uint64_t skipped_ns;
+
+uint64_t __real_clock_monotonic_ns(void);
+uint64_t __wrap_clock_monotonic_ns(void);
+
+uint64_t __wrap_clock_monotonic_ns(void)
+{
+	return __real_clock_monotonic_ns() + skipped_ns;
+}
 
 static struct parse_key key_of(uint8_t name)
 {
@@ -128,6 +140,31 @@ static void largest_file_is_dropped_over_the_memory(void **state)
 	reading_destroy(found);
 }
 
+static void old_file_is_dropped_and_a_used_one_stays(void **state)
+{
+	struct file_cache cache = { .nr_files = FILE_CACHE_FILES };
+	struct reading *used;
+
+	(void)state;
+	file_cache_put(&cache, make(1, 0), 0);
+	file_cache_put(&cache, make(2, 0), 0);
+	skipped_ns = (FILE_CACHE_AGE_S - 10) * NS_PER_S;
+	file_cache_put(&cache, take(&cache, 2), 0);
+	file_cache_age(&cache);
+	used = take(&cache, 1);
+	assert_non_null(used);
+	reading_destroy(used);
+	file_cache_put(&cache, make(1, 0), 0);
+	skipped_ns = (2 * FILE_CACHE_AGE_S - 15) * NS_PER_S;
+	file_cache_put(&cache, take(&cache, 1), 0);
+	skipped_ns = (2 * FILE_CACHE_AGE_S + 15) * NS_PER_S;
+	file_cache_age(&cache);
+	assert_null(take(&cache, 2));
+	used = take(&cache, 1);
+	assert_non_null(used);
+	reading_destroy(used);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -136,6 +173,7 @@ int main(void)
 		cmocka_unit_test(least_recently_used_file_is_dropped_over_the_count),
 		cmocka_unit_test(it_holds_no_more_than_it_may),
 		cmocka_unit_test(largest_file_is_dropped_over_the_memory),
+		cmocka_unit_test(old_file_is_dropped_and_a_used_one_stays),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
