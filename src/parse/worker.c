@@ -15,7 +15,7 @@
 #include "symbolize/debug_index.h"
 #include "unwind/script_find.h"
 
-/* How often a worker without work looks whether files that it keeps are too old. */
+/* A worker without work looks that often whether files that it keeps are too old. */
 enum { IDLE_MS = 30000 };
 
 static void job_fini(struct job *job)
@@ -340,8 +340,9 @@ static void await_request(int sock, struct file_cache *cache)
 {
 	struct pollfd request = { .fd = sock, .events = POLLIN };
 
-	while (poll(&request, 1, IDLE_MS) == 0)
+	do
 		file_cache_age(cache);
+	while (poll(&request, 1, IDLE_MS) == 0);
 }
 
 void worker_main(int sock, size_t nr_kept)
