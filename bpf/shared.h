@@ -191,6 +191,13 @@ enum fpl_cfa {
 	 * innermost such frame, *(f + 32) the one before; the low two bits of each are flags.
 	 */
 	FPL_CFA_LUAJIT, /* CFA = the first f above rsp + 8 * S */
+	/*
+	 * Haskell, by GHC: its own stack is in rbp, up to a frame of type M; the first S words are
+	 * a frame of the code itself, filled or not. The rule leads to the caller of StgRun, which
+	 * is behind that stack: CFA = R + N, or some words above where code has pushed them
+	 * (bpf/walk_haskell.h).
+	 */
+	FPL_CFA_HASKELL,
 	FPL_CFA_COUNT
 };
 

@@ -47,6 +47,7 @@
 #include "bpf/walk_deep.h"
 #include "bpf/walk_fp.h"
 #include "bpf/walk_goroutine.h"
+#include "bpf/walk_haskell.h"
 #include "bpf/walk_probes.h"
 #include "bpf/walk_read.h"
 #include "bpf/walk_region.h"
@@ -660,11 +661,35 @@ WALK_INLINE int walk_leave_region(struct walker *walker, __u64 pc)
 	return region_is_ra(walker, walk->pc) ? FPL_STOP_NONE : walk_believed(walker);
 }
 
+/* Step to the caller by walk->rule, which is there, with the extended rules at @ext, and see
+ * whether what it finds holds up. */
+WALK_INLINE int walk_leave_row(struct walker *walker, const struct fpl_ext *ext)
+{
+	struct fpl_walk *walk = walker->walk;
+	__u64 sp = walk->reg[ARCH_SP];
+	int stop;
+
+	if (walk->rule.cfa == FPL_CFA_HASKELL) {
+		stop = walk_haskell(walker, walk->reg[ARCH_FP]);
+		if (stop != FPL_STOP_COUNT)
+			return stop;
+	}
+	if ((walk->rule.flags & FPL_RULE_SYNTH) && walk->exact && walk_is_born(walker))
+		return FPL_STOP_OUTERMOST;
+	stop = walk_by_rule(walker, ext);
+	/* Code interrupted by a signal follows no call. */
+	if (stop != FPL_STOP_NONE || (walk->rule.flags & FPL_RULE_SIGNAL) ||
+	    !((walk->rule.flags & FPL_RULE_SYNTH) || walk_took_ra(walk, sp)))
+		return stop;
+	stop = walk_believed(walker);
+	return stop == FPL_STOP_NONE || (walk->rule.flags & FPL_RULE_SYNTH) ? stop
+									    : FPL_STOP_NO_PROGRESS;
+}
+
 /* One frame: append it, find its rule, step to its caller. */
 WALK_INLINE int walk_step(struct walker *walker)
 {
 	struct fpl_walk *walk = walker->walk;
-	__u64 sp = walk->reg[ARCH_SP];
 	__u64 lookup_pc = walk->pc - !walk->exact;
 	const struct fpl_known_frame *known;
 	const struct fpl_ext *ext = 0;
@@ -712,16 +737,7 @@ WALK_INLINE int walk_step(struct walker *walker)
 			script_chain(walker, walk->script_rule);
 		return stop;
 	}
-	if ((walk->rule.flags & FPL_RULE_SYNTH) && walk->exact && walk_is_born(walker))
-		return FPL_STOP_OUTERMOST;
-	stop = walk_by_rule(walker, ext);
-	/* Code interrupted by a signal follows no call. */
-	if (stop != FPL_STOP_NONE || (walk->rule.flags & FPL_RULE_SIGNAL) ||
-	    !((walk->rule.flags & FPL_RULE_SYNTH) || walk_took_ra(walk, sp)))
-		return stop;
-	stop = walk_believed(walker);
-	return stop == FPL_STOP_NONE || (walk->rule.flags & FPL_RULE_SYNTH) ? stop
-									    : FPL_STOP_NO_PROGRESS;
+	return walk_leave_row(walker, ext);
 }
 
 /* Begin with the mapset in walk->serial, first and nr. The mapping found last stays valid in the
@@ -766,6 +782,7 @@ WALK_INLINE void walk_run(struct walker *walker)
 	walk->is_ring = 0;
 	walk->deep = WALK_DEEP_NONE;
 	walk->stack_words = 0;
+	walk->haskell_sp = 0;
 	script_begin(walk);
 	/* One step beyond the limit of frames: it finds out whether the stack goes on. */
 	env_loop((walk->root_depth ? FPL_WALK_MAX : 0) + walk->max_depth + 1, walk_one, walker);

@@ -107,7 +107,8 @@ struct fpl_walk {
 	__u32 blob_found;
 	__u32 stack_words; /* of Erlang stacks that were read, beyond those that are free */
 	__u64 blob[FPL_BLOB_BYTES / 8];
-	__u64 frame; /* at hand: it may be told by something else than its pc */
+	__u64 frame;	  /* at hand: it may be told by something else than its pc */
+	__u64 haskell_sp; /* of the next frame of the Haskell stack; 0: the walk is not there */
 	/* script frames (bpf/script.h) */
 	__u64 script_window_addr;
 	__u32 script_window_size; /* bytes; 0: none */

@@ -14,7 +14,7 @@ build='
 test='
 	bash-completion binutils ccache chromium clang-format-16 clang-tidy-16 curl debhelper elfutils erlang-base esbuild fish fuse3 groff-base
 	libclang-rt-16-dev libcmocka-dev libdebuginfod1 libfuse3-dev libjemalloc2 libxml2-utils lintian linux-perf lld-16 lua5.4 luajit lz4 man-db mandoc menhir mmdebstrap
-	openssl perl php8.2-cli python3 qemu-system-x86 ruby3.1 sbcl systemd util-linux xz-utils zsh zstd
+	openssl perl php8.2-cli python3 qemu-system-x86 ruby3.1 sbcl shellcheck systemd util-linux xz-utils zsh zstd
 '
 bench='
 	coreutils dav1d ffmpeg gawk gdb golang-go

@@ -12,6 +12,7 @@
 #include "unwind/eh_frame_hdr.h"
 #include "unwind/pieces.h"
 #include "unwind/synth/fill.h"
+#include "unwind/synth/ghc.h"
 #include "unwind/synth/kept.h"
 #include "unwind/synth/luajit.h"
 #include "unwind/synth/ocaml.h"
@@ -361,6 +362,8 @@ static int read_code(struct cfi_file *file, const struct elf_file *elf, struct f
 	if (code == 0)
 		code = synth_mend_luajit(file, elf, err);
 	code_facts_sort(&file->facts);
+	if (code == 0)
+		code = synth_fill_haskell(file, elf, err);
 	return code ? code : synth_fill(file, elf, err);
 }
 

@@ -58,6 +58,10 @@ static void put_cfa(struct line *line, const struct cfi_row *row)
 		put(line, "cfa=luajit:%s%+" PRId64 "%+" PRId64 "+%u", reg, row->cfa_off,
 		    row->cfa_off2, 8u * row->cfa_reg2);
 		break;
+	case FPL_CFA_HASKELL:
+		put(line, "cfa=haskell:%s%+" PRId64 ",%" PRId64 ",%u", reg, row->cfa_off,
+		    row->cfa_off2, row->cfa_reg2);
+		break;
 	case FPL_CFA_NONE:
 	case FPL_CFA_EXPR:
 	case FPL_CFA_COUNT:

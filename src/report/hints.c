@@ -69,10 +69,12 @@ static const struct advice {
 	{ FPL_STOP_BAD_RA, RUNTIME_GO, 0,
 	  "Go: its stacks end like this where it was built by Go 1.17 or older" },
 	{ ANY_STOP, RUNTIME_GO, 0, "Go: nothing: assembly without a frame, or a switch of stacks" },
+	{ FPL_STOP_READ_FAULT, RUNTIME_GHC, 0,
+	  "Haskell: the copy of a stack that a sample has before the tables are made is not that "
+	  "of Haskell: nothing" },
 	{ ANY_STOP, RUNTIME_GHC, 0,
-	  "Haskell keeps its own stack in rbp, and GHC's CFI (-g) covers a few bytes of a "
-	  "function: "
-	  "nothing" },
+	  "Haskell: its stack is walked where GHC's native code generator and its run time are in "
+	  "the same file, without profiling: link it statically" },
 	{ FPL_STOP_NO_CFI, RUNTIME_NODE, 0,
 	  "V8's own code keeps a frame pointer, but not at its first and last instructions: "
 	  "nothing; "

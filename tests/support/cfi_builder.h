@@ -196,13 +196,15 @@ static inline const char *cfi_builder_stray(const struct cfi_row *row, const str
 	bool has_cfa = row->cfa != FPL_CFA_EXPR;
 	bool goroutine = row->cfa == FPL_CFA_G_CALL || row->cfa == FPL_CFA_G_RESUME;
 	bool luajit = row->cfa == FPL_CFA_LUAJIT;
-	bool second = row->cfa == FPL_CFA_INDEX || row->cfa == FPL_CFA_PLT || goroutine || luajit;
+	bool haskell = row->cfa == FPL_CFA_HASKELL;
+	bool second = row->cfa == FPL_CFA_INDEX || row->cfa == FPL_CFA_PLT || goroutine || luajit ||
+		      haskell;
 
 	if (reg)
 		return (!at_reg && reg->reg) || (!has_off && reg->off) ? "!" : "";
 	return (!has_cfa && (row->cfa_reg || row->cfa_off)) || (!second && row->cfa_reg2) ||
 			       (row->cfa != FPL_CFA_INDEX && row->cfa != FPL_CFA_DEREF &&
-				row->cfa != FPL_CFA_HEIGHT && !goroutine && !luajit &&
+				row->cfa != FPL_CFA_HEIGHT && !goroutine && !luajit && !haskell &&
 				row->cfa_off2)
 		       ? "!"
 		       : "";
@@ -265,6 +267,10 @@ static inline int cfi_builder_row_text(const struct cfi_row *row, void *ctx)
 	case FPL_CFA_LUAJIT:
 		fprintf(out, "luajit:r%u%+" PRId64 "%+" PRId64 "+%u", row->cfa_reg, row->cfa_off,
 			row->cfa_off2, 8u * row->cfa_reg2);
+		break;
+	case FPL_CFA_HASKELL:
+		fprintf(out, "haskell:r%u%+" PRId64 ",%" PRId64 ",%u", row->cfa_reg, row->cfa_off,
+			row->cfa_off2, row->cfa_reg2);
 		break;
 	default:
 		fputs(row->cfa == FPL_CFA_EXPR ? "expr" : "none", out);

@@ -190,6 +190,19 @@ def prose():
     return "".join(" ".join(rng.choices(words, k=12)) + "\n" for _ in range(600000))
 
 
+def shell():
+    """Functions with something to say about each line."""
+    return "#!/bin/sh\n" + "".join(
+        "f%d() { local a=$1; if [ $a -lt %d ]; then echo $(f%d $(($a-1))) | sed 's/%d/$a/'; fi; }\n" % (i, i, i // 2, i) for i in range(800))
+
+
+def markdown():
+    rng, words = random.Random(10), vocabulary()
+    return "".join("## %s\n\n%s *%s* `%s`.\n\n- %s\n- [%s](http://%s.example)\n\n" % (
+        rng.choice(words), " ".join(rng.choices(words, k=60)), rng.choice(words), rng.choice(words), rng.choice(words), rng.choice(words),
+        rng.choice(words)) for _ in range(800))
+
+
 def pcm():
     """16-bit stereo noise over a slow ramp: something for a predictor to chew on."""
     rng = random.Random(9)

@@ -171,6 +171,7 @@ NUMPY = "python3-numpy libopenblas0-pthread"
 OPENBLAS = {"OPENBLAS_NUM_THREADS": "1", "OPENBLAS_CORETYPE": "Haswell"}
 TWO_STACKS = "before the tables are made: a snapshot holds one stack, not both"
 JIT_NOTE = "compiled code keeps neither a frame pointer nor CFI"
+HASKELL_NOTE = "Haskell has a stack of its own"
 ASKED_NOTE = "its first samples come before its code is described"
 
 PROGRAMS = [
@@ -202,8 +203,12 @@ PROGRAMS = [
         inputs.at("g"), inputs.text("g.mly", texts.grammar))), 99.5, "cfi expr", ci=("menhir", 98)),
     *both_rates(99.7, "ocamlopt, deep matches", "ocaml-nox gcc libc6-dev dash", ocaml_matches, 99.9, "cfi deep", readme=True),
     *both_rates(99.7, "coqc, Eval cbv (OCaml)", "coq dash", coqc, 99.7, "cfi deep"),
-    row("ghc -O", "ghc gcc libc6-dev", ghc(), 0, "jit", note="Haskell's own stack is in rbp"),
-    row("ghc -O -g", "ghc gcc libc6-dev", ghc("-g"), 0, "jit", note="Haskell's own stack is in rbp"),
+    row("ghc -O", "ghc gcc libc6-dev", ghc(), 97, "synth deep", note=HASKELL_NOTE),
+    row("ghc -O -g", "ghc gcc libc6-dev", ghc("-g"), 97, "synth deep", note=HASKELL_NOTE),
+    row("shellcheck (Haskell)", "shellcheck dash", lambda inputs: loop("shellcheck %s >/dev/null" % inputs.text("long.sh", texts.shell)), 97,
+        "synth deep", ci=("shellcheck", 80), note=HASKELL_NOTE),
+    row("pandoc (Haskell)", "pandoc dash", lambda inputs: loop("pandoc -f markdown -t html -o /dev/null %s" % inputs.text(
+        "long.md", texts.markdown)), 97, "synth deep", note=HASKELL_NOTE),
     row("erlang", "erlang-base", erlang(), 99.5, "jit"),
     row("erlang +JPperf true", "erlang-base", erlang("+JPperf", "true"), 99.5, "jit"),
     row("pypy3", "pypy3", fib("fib.py", "pypy3"), 0, "jit", note=JIT_NOTE, varies=True),
