@@ -68,6 +68,7 @@ allow src/manual  'manual/|cli/|format/|profile/|source/|base/'
 # Includes do not show every way up: a callback lets a folder call into one that lies above it. Structs of function
 # pointers, and functions that take one, by name; the folders above that fill them; and why they may.
 if ! perl "$tools/callbacks-up.pl" <<'LIST'; then
+cfa_program_run src/parse: visits rows while it runs
 cfi_rows_for_each src/cli src/parse src/verify: visits rows while it runs
 helper_add src/compare src/profile: a task that the helper does with the rights of the start
 helper_start src/cli src/profile: drops the rights that the helper's tasks do not need

@@ -139,12 +139,12 @@ int beam_find(struct jit_memory *memory, uint64_t base, struct made_code *ret, s
 {
 	struct fpl_region_beam beam = { .normal_exit = 0 };
 	struct jit_symbols symbols;
-	struct beam_records records;
+	struct jit_list list;
 	struct beam_record record;
 	struct beam_range entry;
 	uint64_t process_main;
 	bool has_entry = false;
-	int code = beam_records_open(memory, base, &records);
+	int code = jit_list_open(memory, base, &list);
 
 	*ret = (struct made_code){ .nr = 0 };
 	if (!code)
@@ -154,7 +154,7 @@ int beam_find(struct jit_memory *memory, uint64_t base, struct made_code *ret, s
 	if (code || !jit_symbol_find(&symbols, "process_main", &process_main))
 		return fpl_fail(err, -ENOTSUP, "Erlang exports no process_main");
 	beam.process_main = process_main;
-	while (beam_record_next(&records, &record)) {
+	while (beam_record_next(&list, &record)) {
 		if (record.kind == BEAM_RUN_TIME)
 			beam.normal_exit = record.normal_exit;
 		else if (record.kind == BEAM_MODULE && !has_entry &&

@@ -99,13 +99,13 @@ int beam_names(struct jit_memory *memory, uint64_t base, const uint64_t *asked, 
 	const struct naming naming = {
 		.memory = memory, .asked = asked, .nr = nr_asked, .table = ret
 	};
-	struct beam_records records;
+	struct jit_list list;
 	struct beam_record record;
 	int code = 0;
 
-	if (beam_records_open(memory, base, &records))
+	if (jit_list_open(memory, base, &list))
 		return 0;
-	while (!code && beam_record_next(&records, &record)) {
+	while (!code && beam_record_next(&list, &record)) {
 		size_t i = first_from(&naming, record.start);
 
 		if (record.kind == BEAM_MODULE && i < nr_asked && pc_at(&naming, i) < record.end)

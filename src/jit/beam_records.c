@@ -1,18 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "jit/beam_records.h"
 
-#include <errno.h>
-#include <string.h>
-
-#include "jit/symbols.h"
-
-/* GDB's: version, action, relevant and first entry. */
-#define DESCRIPTOR_FIRST 16u
-
-/* The entry of the list: next, previous, address and size of the record. */
-struct entry {
-	uint64_t next, previous, record, size;
-};
+#include <stddef.h>
 
 /* Both kinds of records begin like this; text follows where the structure ends before it. */
 struct head {
@@ -46,32 +35,14 @@ struct line_head {
 };
 _Static_assert(sizeof(struct line_head) == 12, "as the run time writes it");
 
-int beam_records_open(struct jit_memory *memory, uint64_t base, struct beam_records *ret)
+bool beam_record_next(struct jit_list *list, struct beam_record *ret)
 {
-	struct jit_symbols symbols;
-	uint64_t descriptor;
-	int code = jit_symbols_open(memory, base, &symbols);
-
-	*ret = (struct beam_records){ .memory = memory, .left = BEAM_RECORDS_MAX };
-	if (code)
-		return code;
-	if (!jit_symbol_find(&symbols, "__jit_debug_descriptor", &descriptor))
-		return -ENOENT;
-	return jit_read_uint(memory, descriptor + DESCRIPTOR_FIRST, 8, &ret->next) ? 0 : -EFAULT;
-}
-
-bool beam_record_next(struct beam_records *records, struct beam_record *ret)
-{
-	struct entry entry;
+	uint64_t record, size;
 	struct head head;
 
-	if (!records->next || !records->left ||
-	    !jit_read(records->memory, records->next, &entry, sizeof(entry)) ||
-	    entry.size < sizeof(head) ||
-	    !jit_read(records->memory, entry.record, &head, sizeof(head)))
+	if (!jit_list_next(list, &record, &size) || size < sizeof(head) ||
+	    !jit_read(list->memory, record, &head, sizeof(head)))
 		return false;
-	records->next = entry.next;
-	records->left--;
 	*ret = (struct beam_record){ .kind = head.kind };
 	if (head.kind == BEAM_RUN_TIME) {
 		ret->normal_exit = head.run_time.normal_exit;
@@ -81,7 +52,7 @@ bool beam_record_next(struct beam_records *records, struct beam_record *ret)
 		if (ret->end < ret->start)
 			ret->end = ret->start;
 		ret->nr_ranges = head.module.nr_ranges;
-		ret->ranges = entry.record + sizeof(head) + head.module.name_bytes;
+		ret->ranges = record + sizeof(head) + head.module.name_bytes;
 	}
 	return true;
 }

@@ -9,16 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/err.h"
+#include "jit/jit_list.h"
 #include "jit/memory.h"
-
-#define BEAM_RECORDS_MAX (1u << 16)
-
-struct beam_records {
-	struct jit_memory *memory; /* borrowed */
-	uint64_t next;		   /* address of the next entry of the list; 0: none */
-	uint32_t left;
-};
 
 enum beam_kind { BEAM_RUN_TIME, BEAM_MODULE };
 
@@ -47,15 +39,8 @@ struct beam_line {
 	char file[JIT_TEXT_MAX];
 };
 
-/*
- * Begin with the records of the run time that is loaded at @base, the newest first. Errors: -ENOENT
- * it exports none; -EFAULT its memory cannot be read.
- */
-FPL_MUST_CHECK int beam_records_open(struct jit_memory *memory, uint64_t base,
-				     struct beam_records *ret);
-
-/* Read the next record. False: the list ends, or the record makes no sense. */
-bool beam_record_next(struct beam_records *records, struct beam_record *ret);
+/* Read the next record of @list. False: it ends, or the record makes no sense. */
+bool beam_record_next(struct jit_list *list, struct beam_record *ret);
 
 /* Read the next range of @record. False: as above. */
 bool beam_range_next(struct jit_memory *memory, struct beam_record *record, struct beam_range *ret);

@@ -502,14 +502,18 @@ int client_jvm_code(struct parse_client *client, const struct client_file *file,
 int client_made(struct parse_client *client, const struct client_file *file,
 		const struct made_question *asked, struct made_code *ret, struct fpl_err *err)
 {
-	uint64_t vaddrs[1 + ARRAY_SIZE(asked->bounds)] = { asked->base };
+	uint64_t vaddrs[1 + ARRAY_SIZE(asked->bases) + ARRAY_SIZE(asked->bounds)];
+	size_t nr_bases = asked->nr_bases;
 	const struct question question = { .file = file,
 					   .op = PARSE_MADE,
+					   .flags = nr_bases ? PARSE_REGISTERED : 0,
 					   .vaddrs = vaddrs,
-					   .nr_vaddrs = 1 + 2 * asked->nr,
+					   .nr_vaddrs = 1 + nr_bases + 2 * asked->nr,
 					   .ret = ret };
 
-	memcpy(vaddrs + 1, asked->bounds, 2 * asked->nr * sizeof(*vaddrs));
+	vaddrs[0] = nr_bases ? nr_bases : asked->base;
+	memcpy(vaddrs + 1, asked->bases, nr_bases * sizeof(*vaddrs));
+	memcpy(vaddrs + 1 + nr_bases, asked->bounds, 2 * asked->nr * sizeof(*vaddrs));
 	return client_ask(client, &question, err);
 }
 

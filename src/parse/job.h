@@ -2,6 +2,8 @@
 /* A request as a worker has it at hand: for worker*.c alone. */
 #pragma once
 
+#include "jit/made_code.h"
+#include "jit/memory.h"
 #include "parse/message.h"
 #include "parse/file_cache.h"
 
@@ -77,6 +79,16 @@ FPL_MUST_CHECK int job_jvm_code(const struct job *job, struct code_table *table,
 
 /* Answer PARSE_MADE. */
 FPL_MUST_CHECK int job_made(struct job *job);
+
+/*
+ * Find the first of the objects loaded at @bases [@nr_bases] that has a list of files for debuggers
+ * (jit/jit_file.h): ret->base. The functions that these files describe in the executable memory
+ * @bounds [2 * @nr] are pieces, as far as one rule holds in the frame of each; there may be none.
+ * Errors: -ENOENT no object has such a list. Cost: a read of all CFI, 64 MiB at most.
+ */
+FPL_MUST_CHECK int registered_find(struct jit_memory *memory, const uint64_t *bases,
+				   size_t nr_bases, const uint64_t *bounds, size_t nr,
+				   struct made_code *ret, struct fpl_err *err);
 
 /* Answer PARSE_SCRIPT. */
 FPL_MUST_CHECK int job_script(struct job *job);

@@ -24,6 +24,7 @@
  * - LISTING: struct parse_listing, a struct parse_insn for each instruction, the text
  * - JVM_CODE: the same as PERF_MAP
  * - JVM: struct hotspot
+ * - MADE: struct made_code
  * - SCRIPT: struct parse_script, the struct script_name, the lines, the text
  * - FUNCTION, PROBES: struct parse_probes, the struct probe_site, the text
  */
@@ -64,7 +65,9 @@ enum parse_op {
 	/* of the same, and addresses as hotspot_asked() has them: the names of its code, arranged
 	 */
 	PARSE_JVM_CODE,
-	PARSE_MADE, /* of the same: struct made_question as addresses, without nr */
+	/* of the same: the base and the bounds of struct made_question; with PARSE_REGISTERED how
+	 * many bases, these, and the bounds */
+	PARSE_MADE,
 	PARSE_OP_COUNT
 };
 
@@ -93,10 +96,11 @@ enum parse_op {
 #define PARSE_SEALED_FILE  256u
 #define PARSE_SEALED_DEBUG 512u
 #define PARSE_SEALED_ALT   1024u
-#define PARSE_INTEL	   2048u /* LISTING: instructions in the syntax of Intel */
-#define PARSE_DATA	   4096u /* NAMES: of variables; same: is it in the object's memory? */
-#define PARSE_NO_DIGEST	   4u	 /* FACTS: the digest of the identity is not needed, it is 0 */
-#define PARSE_WITH_TABLE   8192u /* FACTS: and the table, as the flags of TABLE have it */
+#define PARSE_INTEL	   2048u  /* LISTING: instructions in the syntax of Intel */
+#define PARSE_DATA	   4096u  /* NAMES: of variables; same: is it in the object's memory? */
+#define PARSE_NO_DIGEST	   4u	  /* FACTS: the digest of the identity is not needed, it is 0 */
+#define PARSE_REGISTERED   16384u /* MADE: of files that are registered for debuggers */
+#define PARSE_WITH_TABLE   8192u  /* FACTS: and the table, as the flags of TABLE have it */
 
 #define PARSE_KEPT_FILES 48u /* by a worker, of those with PARSE_KEEP */
 

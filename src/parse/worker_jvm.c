@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "jit/beam.h"
 #include "jit/hotspot.h"
+#include "jit/jit_file.h"
 #include "jit/php.h"
 #include "jit/trampoline.h"
 #include "parse/job.h"
@@ -72,12 +73,29 @@ static int find_trampoline(struct jit_memory *memory, const uint64_t *bounds, si
 	return 0;
 }
 
+/* Answer the question of PARSE_MADE. */
+static int find_made(const struct job *job, struct jit_memory *memory, struct made_code *ret,
+		     struct fpl_err *err)
+{
+	const uint64_t *vaddrs = job->vaddrs + 1;
+	uint64_t base = job->vaddrs[0];
+	size_t nr = job->request.nr_vaddrs - 1;
+
+	if (job->request.flags & PARSE_REGISTERED)
+		return base > nr ? fpl_fail(err, -EINVAL, "%s", strerror(EINVAL))
+				 : registered_find(memory, vaddrs, base, vaddrs + base,
+						   (nr - base) / 2, ret, err);
+	if (base && beam_is(memory, base))
+		return beam_find(memory, base, ret, err);
+	return base ? php_find(memory, base, vaddrs, nr / 2, ret, err)
+		    : find_trampoline(memory, vaddrs, nr / 2, ret, err);
+}
+
 int job_made(struct job *job)
 {
 	CLEANUP(destroy) struct jit_memory *memory = NULL;
 	struct made_code made = { .nr = 0 };
 	struct fpl_err err = { 0 }, why = { 0 };
-	size_t nr = job->request.nr_vaddrs / 2;
 	int code = job->request.nr_vaddrs ? 0 : -EINVAL;
 	int rc;
 
@@ -85,12 +103,8 @@ int job_made(struct job *job)
 		code = jit_memory_create(read_memory, job, &memory);
 	if (code)
 		fpl_fail(&why, code, "%s", strerror(-code));
-	else if (job->vaddrs[0] && beam_is(memory, job->vaddrs[0]))
-		code = beam_find(memory, job->vaddrs[0], &made, &why);
-	else if (job->vaddrs[0])
-		code = php_find(memory, job->vaddrs[0], job->vaddrs + 1, nr, &made, &why);
 	else
-		code = find_trampoline(memory, job->vaddrs + 1, nr, &made, &why);
+		code = find_made(job, memory, &made, &why);
 	if (code)
 		fpl_fail(&err, code, "%s: %s", job->name, why.msg);
 	rc = job_answer(job, code, &err);
@@ -104,6 +118,14 @@ static int compare_asked(const void *left, const void *right)
 	return (*a > *b) - (*a < *b);
 }
 
+/* Does the object loaded at @base keep a list for debuggers? */
+static bool has_list(struct jit_memory *memory, uint64_t base)
+{
+	struct jit_list list;
+
+	return !jit_list_open(memory, base, &list);
+}
+
 int job_jvm_code(const struct job *job, struct code_table *table, struct code_file_result *result,
 		 struct fpl_err *err)
 {
@@ -114,17 +136,22 @@ int job_jvm_code(const struct job *job, struct code_table *table, struct code_fi
 	size_t nr_asked;
 	int code = open_memory(&own, &memory, err);
 	bool is_beam = !code && beam_is(memory, job->vaddrs[0]);
+	bool is_registered = !code && !is_beam && has_list(memory, job->vaddrs[0]);
 
 	*result = (struct code_file_result){ 0 };
-	if (!code && !is_beam)
+	if (!code && !is_beam && !is_registered)
 		code = describe(&own, memory, &hotspot, err);
 	if (code)
 		return code;
 	nr_asked = job->request.nr_vaddrs - 1;
 	qsort(job->vaddrs + 1, nr_asked, sizeof(*job->vaddrs), compare_asked);
 	asked = job->vaddrs + 1;
-	code = is_beam ? beam_names(memory, job->vaddrs[0], asked, nr_asked, table)
-		       : hotspot_names(memory, &hotspot, asked, nr_asked, table);
+	if (is_beam)
+		code = beam_names(memory, job->vaddrs[0], asked, nr_asked, table);
+	else if (is_registered)
+		code = jit_files_names(memory, job->vaddrs[0], table);
+	else
+		code = hotspot_names(memory, &hotspot, asked, nr_asked, table);
 	result->nr_entries = table->nr;
 	/* what has no room any more stays addresses, as for any table of code */
 	if (code == -ENOSPC) {

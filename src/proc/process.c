@@ -48,6 +48,7 @@ static void process_free(const struct processes *table, struct process *process)
 	forget(process);
 	process_set_run(table, process, NULL);
 	mapset_put(process->mapset);
+	free(process->regions);
 	free(process);
 }
 
@@ -144,7 +145,7 @@ void process_tell_owner(struct process *process, uint64_t owner)
 
 static bool has_changed(const struct process *process)
 {
-	return process->wanted && (process->dirty || process->restless);
+	return process->wanted && (process->dirty || process->restless || process->asks_again);
 }
 
 void processes_note(struct processes *table, struct process *process)
@@ -195,6 +196,12 @@ int process_exec(struct process *process)
 	process->nr_regions = 0;
 	process->maker = PROCESS_MAKER_UNKNOWN;
 	process->names_base = 0;
+	process->registers = false;
+	process->asks_again = false;
+	process->nr_no_list = 0;
+	process->made_ns = 0;
+	process->asked_made_ns = 0;
+	process->rest_ns = 0;
 	process->next_ask_ns = 0;
 	process->ask_pause_ns = 0;
 	return 0;
@@ -248,6 +255,8 @@ int process_map(struct process *process, const struct fpl_mapping *map, bool vds
 
 	if (!code)
 		process->dirty = true;
+	if (!code && (map->flags & FPL_MAPPING_ANON))
+		process->made_ns = time_ns;
 	if (!code && replaces) {
 		process->restless = true;
 		process->replaced_ns = time_ns;
@@ -284,8 +293,10 @@ static bool same_mappings(const struct mapset *a, const struct mapset *b)
 
 void process_scanned(struct process *process, struct mapset *set, uint64_t time_ns)
 {
-	if (!same_mappings(process->mapset, set))
+	if (!same_mappings(process->mapset, set)) {
 		process->dirty = true;
+		process->made_ns = time_ns;
+	}
 	mapset_put(process->mapset);
 	process->mapset = set;
 	process->scanned_ns = time_ns;
@@ -303,6 +314,19 @@ bool process_may_scan(struct process *process, uint64_t now_ns)
 		process->scan_pause_ns = SCAN_PAUSE_MAX_NS;
 	process->next_scan_ns = now_ns + process->scan_pause_ns;
 	return true;
+}
+
+int process_add_region(struct process *process, uint64_t start, uint64_t end, uint64_t ref)
+{
+	if (!process->regions)
+		process->regions = calloc(PROCESS_REGIONS_MAX, sizeof(*process->regions));
+	if (!process->regions)
+		return -ENOMEM;
+	if (process->nr_regions >= PROCESS_REGIONS_MAX)
+		return -ENOSPC;
+	process->regions[process->nr_regions++] =
+		(struct process_region){ .start = start, .end = end, .ref = ref };
+	return 0;
 }
 
 /* Is @ref that of one of the first @nr regions? */

@@ -24,7 +24,7 @@ struct run {
 struct process_region {
 	uint64_t start, end, ref;
 };
-#define PROCESS_REGIONS_MAX 4u
+#define PROCESS_REGIONS_MAX 64u
 
 /* Was the run time of the process asked how its code is walked: a JVM, PHP, or a trampoline? */
 enum process_maker {
@@ -66,12 +66,21 @@ struct process {
 			      gen yet */
 
 	/* of this image: a child has none, though its mappings have their references */
-	struct process_region regions[PROCESS_REGIONS_MAX];
+	struct process_region *regions; /* owned, with room for PROCESS_REGIONS_MAX; NULL: none */
 	uint32_t nr_regions;
 	enum process_maker maker;
-	uint64_t names_base; /* with KNOWN: of its libjvm or Erlang, which know names; 0: neither */
-	uint64_t next_ask_ns;  /* CLOCK_MONOTONIC: not asked again before */
-	uint64_t ask_pause_ns; /* half as much more with each question */
+	/* of its libjvm or Erlang, or of what registers code for debuggers: they know names; 0: not
+	 * known */
+	uint64_t names_base;
+	bool registers;		/* it is the last: it is asked again when code is mapped, */
+	bool asks_again;	/* and a moment later: to be done when it may be asked */
+	uint32_t nr_no_list;	/* objects that were asked for such a list, and had none */
+	uint64_t made_ns;	/* CLOCK_MONOTONIC: code without object was mapped last */
+	uint64_t asked_made_ns; /* made_ns as of the last question */
+	uint64_t asked_ns;	/* CLOCK_MONOTONIC: of the last question */
+	uint64_t rest_ns;	/* CLOCK_MONOTONIC: no question before, whatever was mapped */
+	uint64_t next_ask_ns;	/* CLOCK_MONOTONIC: not asked again before */
+	uint64_t ask_pause_ns;	/* half as much more with each question */
 
 	struct run *run; /* owned reference: its published mappings; NULL: not published */
 
@@ -110,11 +119,11 @@ void process_tell_owner(struct process *process, uint64_t owner);
 void processes_each(const struct processes *table, void (*fn)(struct process *, void *), void *ctx);
 
 /* To be called after each change of @process: puts it on the list of processes_each_changed(), if
- * it is wanted and dirty or restless. */
+ * it is wanted and dirty or restless, or asks again. */
 void processes_note(struct processes *table, struct process *process);
 
-/* Call @fn for each process on the list; those neither dirty nor restless afterwards leave it. @fn
- * may not add or remove any. Cost: O(length of the list). */
+/* Call @fn for each process on the list; those for which there is no such reason afterwards leave
+ * it. @fn may not add or remove any. Cost: O(length of the list). */
 void processes_each_changed(struct processes *table, void (*fn)(struct process *, void *),
 			    void *ctx);
 
@@ -133,6 +142,11 @@ void process_set_run(const struct processes *table, struct process *process, str
  */
 FPL_MUST_CHECK int process_map(struct process *process, const struct fpl_mapping *map, bool vdso,
 			       uint64_t time_ns);
+
+/* @process has code made at run time in [@start, @end), whose region is @ref, behind those that it
+ * has: of two with one pc the first counts. Errors: -ENOMEM; -ENOSPC it has PROCESS_REGIONS_MAX. */
+FPL_MUST_CHECK int process_add_region(struct process *process, uint64_t start, uint64_t end,
+				      uint64_t ref);
 
 /* The mappings without object that lie in the process's regions have these as their bias. Without
  * memory some have none. Cost: O(mappings) for each region that is not in place. */

@@ -208,6 +208,14 @@ static void meet(struct code_names *names, const struct code_event *event)
 		image->pause_ns *= 2;
 }
 
+static void list(struct code_names *names, const struct code_event *event)
+{
+	meet(names, event);
+	if (names->jvms &&
+	    jvm_codes_list(names->jvms, event->gen, event->pid, event->names_base, event->time_ns))
+		code_loader_read_jvms(names->loader, names->jvms);
+}
+
 static struct code_order order_of(const struct code_image *image)
 {
 	struct code_order order = {
@@ -283,6 +291,9 @@ void code_names_tell(struct code_names *names, const struct code_event *event)
 		break;
 	case CODE_EXIT:
 		end_process(names, event->pid);
+		break;
+	case CODE_LISTED:
+		list(names, event);
 		break;
 	}
 }

@@ -78,15 +78,18 @@ enum code_event_kind {
 	CODE_EXEC,
 	/* The process has ended: what its files hold is all there will be. */
 	CODE_EXIT,
+	/* The list of code that the image has registered for debuggers is to be read; code was
+	 * mapped last at time_ns (CLOCK_MONOTONIC). */
+	CODE_LISTED,
 };
 
 struct code_event {
 	enum code_event_kind kind;
 	uint32_t pid;
-	uint64_t gen;		       /* MET, EXEC */
-	uint64_t parent_gen, start_ns; /* MET: as struct process has them */
-	uint64_t names_base;	       /* MET: of what knows names, as struct process has it */
-	uint64_t time_ns;	       /* EXEC */
+	uint64_t gen;		       /* all but EXIT */
+	uint64_t parent_gen, start_ns; /* MET, LISTED: as struct process has them */
+	uint64_t names_base; /* MET, LISTED: of what knows names, as struct process has it */
+	uint64_t time_ns;    /* EXEC, LISTED */
 };
 
 /* Image @gen has @frames [@nr] in a stack: jvm_codes_meet(). By any thread. */

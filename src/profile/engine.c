@@ -48,6 +48,7 @@
 /* Longest time between two drains: 1/4 of the ring is 10,000 stacks. */
 #define DRAIN_PERIOD_MS	   100
 #define LISTEN_PERIOD_MS   50	/* with a listener */
+#define ASK_AGAIN_MS	   4	/* between two questions what a process has registered */
 #define SLEEPERS_WAIT_MS   2000 /* for a table, while many copies of stacks wait for one */
 #define CHECK_PERIOD_NS	   (500 * NS_PER_MS)
 #define COUNT_PERIOD_NS	   (2000 * NS_PER_MS) /* counting costs about 1 ms */
@@ -361,8 +362,13 @@ static void await(struct engine *engine, const struct next_drain *next, uint64_t
 {
 	uint64_t pause_until = next->time_ns < until ? next->time_ns : until;
 
-	if (!next->is_busy)
-		sleep_for_data(engine, next->time_ns && arm(engine) ? idle_ms(engine, until) : 0);
+	if (!next->is_busy) {
+		int ms = next->time_ns && arm(engine) ? idle_ms(engine, until) : 0;
+
+		if (ms > ASK_AGAIN_MS && tracker_asks_again(&engine->tracker))
+			ms = ASK_AGAIN_MS;
+		sleep_for_data(engine, ms);
+	}
 	sleep_until(engine, pause_until);
 }
 

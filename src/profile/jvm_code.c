@@ -103,11 +103,16 @@ static int add_function(struct merging *merging, const struct code_table *table,
 	const char *name = name_of(table, entry);
 	struct jvm_function function = { .start = entry->start,
 					 .end = entry->end,
-					 .from_ns = code->read_ns };
+					 .from_ns = code->read_ns,
+					 .seen_ns = code->seen_ns };
 	bool is_known = false;
 	int rc = 0;
 
 	keep_up_to(merging, entry->start);
+	for (size_t i = merging->at; i < code->last.nr && code->last.list[i].start < entry->end;
+	     i++)
+		if (code->last.list[i].gone_ns)
+			return 0; /* it is not known since when this is there instead */
 	for (; merging->at < code->last.nr && code->last.list[merging->at].start < entry->end;
 	     merging->at++) {
 		const struct jvm_function *old = &code->last.list[merging->at];
@@ -153,6 +158,52 @@ static int add_functions(struct jvm_code *code, const struct code_table *table, 
 	code->last.nr = merging.next.nr;
 	code->last.room = merging.next.room;
 	return rc;
+}
+
+/* Has @table the function @function, as it was? *at: of its entries, where the last search ended.
+ */
+static bool has_function(const struct jvm_code *code, const struct code_table *table,
+			 const struct jvm_function *function, size_t *at)
+{
+	const struct code_entry *entry;
+
+	while (*at < table->nr && table->entries[*at].start < function->start)
+		++*at;
+	entry = &table->entries[*at];
+	return *at < table->nr && entry->start == function->start && entry->end == function->end &&
+	       !strcmp(code->all.names + function->name_off, name_of(table, entry));
+}
+
+void jvm_code_drop(struct jvm_code *code, const struct code_table *table, uint64_t mapped_ns,
+		   uint64_t now_ns)
+{
+	size_t nr = 0, at = 0;
+
+	code->seen_ns = now_ns;
+	for (size_t i = 0; i < code->last.nr; i++) {
+		struct jvm_function *function = &code->last.list[i];
+		uint64_t from_ns = 0;
+
+		if (has_function(code, table, function, &at)) {
+			function->seen_ns = now_ns;
+			function->gone_ns = 0;
+		} else if (mapped_ns > function->seen_ns) {
+			from_ns = mapped_ns;
+		} else if (!function->gone_ns) {
+			function->gone_ns = now_ns;
+		} else if (now_ns - function->gone_ns > JVM_GONE_NS) {
+			from_ns = function->gone_ns;
+		}
+		if (!from_ns || code_table_add(&code->all, function->start,
+					       function->end - function->start, from_ns, NULL, 0))
+			code->last.list[nr++] = *function;
+		else
+			code->is_changed = true;
+		if (from_ns > code->dropped_ns)
+			code->dropped_ns = from_ns;
+	}
+	code->last.nr = nr;
+	code->read_ns = mapped_ns > code->dropped_ns ? mapped_ns : code->dropped_ns;
 }
 
 /* The function that was at @addr when it was asked about last; NULL: none is known. */

@@ -30,6 +30,9 @@ struct jvm_met {
 struct jvm_function {
 	uint64_t start, end, from_ns;
 	uint32_t name_off; /* in the names of all */
+	/* of an image that tells all of its code: */
+	uint64_t seen_ns; /* the last reading that had it */
+	uint64_t gone_ns; /* the first one since that lacked it; 0: none did */
 };
 
 struct jvm_code {
@@ -40,6 +43,9 @@ struct jvm_code {
 	/* and these of add, settle, forget and find */
 	/* CLOCK_MONOTONIC, the caller's to set: before the last reading that left no news */
 	uint64_t read_ns;
+	/* jvm_code_drop()'s: of the reading whose functions are added; since then all is gone that
+	 * it has dropped */
+	uint64_t seen_ns, dropped_ns;
 	VECTOR(struct jvm_function) last; /* ascending, without overlap */
 	struct code_table all;		  /* arranged unless is_changed */
 	bool is_changed;
@@ -67,6 +73,19 @@ size_t jvm_code_ask(struct jvm_code *code, uint64_t *ret, uint32_t *ret_met, siz
  */
 FPL_MUST_CHECK int jvm_code_add(struct jvm_code *code, const struct code_table *table,
 				size_t max_bytes, size_t *ret_nr);
+
+/*
+ * @table, arranged, has all code that there is: a reading that began at @now_ns. To be called
+ * before jvm_code_add(), for each reading of such an image. A function that it lacks, or has
+ * changed, is gone from @mapped_ns on, when code was mapped last, if that was after it was seen;
+ * all times are CLOCK_MONOTONIC. Else it is kept as it was: that code was mapped may be told a
+ * moment later. After JVM_GONE_NS it is gone from the reading on that lacked it first. What
+ * jvm_code_add() finds new then holds from the later one of these times on. Without memory it
+ * stays.
+ */
+#define JVM_GONE_NS 1000000000ull
+void jvm_code_drop(struct jvm_code *code, const struct code_table *table, uint64_t mapped_ns,
+		   uint64_t now_ns);
 
 /* After that: @met [@nr] were asked, as @asked. What is of another function by now has its lines
  * asked again. */

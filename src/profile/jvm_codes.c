@@ -26,6 +26,11 @@ struct image {
 	int memory_fd; /* owned; -1 with a base: it is gone, or asked no more */
 	unsigned nr_failures;
 	bool is_full; /* said */
+	/* it registers code for debuggers: each answer has all of it, */
+	bool is_listed;
+	bool is_due;	    /* and it is to be asked, whatever stacks have; */
+	uint64_t mapped_ns; /* CLOCK_MONOTONIC: since then code there may be other code */
+	uint64_t begun_ns;  /* CLOCK_MONOTONIC: of this reading */
 	struct jvm_code code;
 };
 
@@ -170,6 +175,23 @@ bool jvm_codes_open(struct jvm_codes *codes, uint64_t gen, uint32_t pid, uint64_
 	return true;
 }
 
+bool jvm_codes_list(struct jvm_codes *codes, uint64_t gen, uint32_t pid, uint64_t base,
+		    uint64_t time_ns)
+{
+	struct image *image;
+
+	pthread_mutex_lock(&codes->lock);
+	image = find_or_add(codes, gen);
+	if (image) {
+		image->is_listed = image->is_due = true;
+		image->mapped_ns = time_ns;
+	}
+	pthread_mutex_unlock(&codes->lock);
+	if (image)
+		jvm_codes_open(codes, gen, pid, base);
+	return image != NULL;
+}
+
 void jvm_codes_meet(struct jvm_codes *codes, uint64_t gen, const uint64_t *frames, size_t nr)
 {
 	struct image *image;
@@ -221,11 +243,17 @@ static void fail(struct jvm_codes *codes, struct image *image, int code, const s
 static void take_in(struct jvm_codes *codes, struct image *image, const struct code_table *table)
 {
 	size_t others, nr;
+	bool is_listed;
+	uint64_t mapped_ns;
 	int code;
 
 	pthread_mutex_lock(&codes->lock);
 	others = bytes_of_others(codes, image);
+	is_listed = image->is_listed;
+	mapped_ns = image->mapped_ns;
 	pthread_mutex_unlock(&codes->lock);
+	if (is_listed)
+		jvm_code_drop(&image->code, table, mapped_ns, image->begun_ns);
 	code = jvm_code_add(&image->code, table,
 			    codes->max_bytes > others ? codes->max_bytes - others : 0, &nr);
 	pthread_mutex_lock(&codes->lock);
@@ -246,13 +274,17 @@ static bool ask(struct jvm_codes *codes, struct image *image)
 	struct code_table table;
 	struct fpl_err err = { 0 };
 	size_t nr = 0;
+	bool is_due = false;
 	int code;
 
 	pthread_mutex_lock(&codes->lock);
-	if (image->memory_fd >= 0)
+	if (image->memory_fd >= 0) {
 		nr = jvm_code_ask(&image->code, asked, met, ARRAY_SIZE(asked));
+		is_due = image->is_due;
+		image->is_due = false;
+	}
 	pthread_mutex_unlock(&codes->lock);
-	if (!nr)
+	if (!nr && !is_due)
 		return false;
 	code_table_init(&table, codes->max_bytes);
 	code = jvm_code(codes->client, image->pid, image->memory_fd, image->base, asked, nr, &table,
@@ -274,6 +306,7 @@ static void read_image(struct jvm_codes *codes, struct image *image)
 	uint64_t now = clock_monotonic_ns();
 	unsigned nr = 0;
 
+	image->begun_ns = now;
 	while (nr < QUESTIONS_MAX && ask(codes, image))
 		nr++;
 	if (nr < QUESTIONS_MAX)
@@ -298,7 +331,8 @@ static bool has_new(struct jvm_codes *codes)
 
 	pthread_mutex_lock(&codes->lock);
 	for (size_t i = 0; !ret && i < codes->images.nr; i++)
-		ret = codes->images.list[i]->memory_fd >= 0 && codes->images.list[i]->code.news.nr;
+		ret = codes->images.list[i]->memory_fd >= 0 &&
+		      (codes->images.list[i]->is_due || codes->images.list[i]->code.news.nr);
 	pthread_mutex_unlock(&codes->lock);
 	return ret;
 }

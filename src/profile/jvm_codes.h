@@ -40,6 +40,15 @@ void jvm_codes_put(struct jvm_codes *codes);
  * its memory is opened, unless that was tried before. Returns whether it was not. */
 bool jvm_codes_open(struct jvm_codes *codes, uint64_t gen, uint32_t pid, uint64_t base);
 
+/*
+ * The image @gen of process @pid has registered code for debuggers with the object that is loaded
+ * at
+ * @base: what it has is to be read. What is new holds from @time_ns (CLOCK_MONOTONIC) on, when code
+ * was mapped last, or from the reading before, which is later. Returns false beyond JVM_CODES_MAX.
+ */
+bool jvm_codes_list(struct jvm_codes *codes, uint64_t gen, uint32_t pid, uint64_t base,
+		    uint64_t time_ns);
+
 /* Image @gen has the user frames @frames [@nr] in a new stack: jvm_code_meet(). Beyond
  * JVM_CODES_MAX its code stays addresses. */
 void jvm_codes_meet(struct jvm_codes *codes, uint64_t gen, const uint64_t *frames, size_t nr);

@@ -86,6 +86,7 @@ void lookup_free(struct lookup *lookup)
 		break;
 	case LOOKUP_MADE:
 		free(lookup->made.asked);
+		free(lookup->made.found);
 		break;
 	case LOOKUP_CODES:
 		code_orders_destroy(lookup->codes.orders);
@@ -126,7 +127,7 @@ static void look_up(struct lookups *lookups, struct lookup *lookup)
 	case LOOKUP_MADE:
 		lookup->made.code =
 			jvm_made(finder_client(lookups->finder), lookup->made.pid,
-				 lookup->made.asked, &lookup->made.found, &lookup->made.err);
+				 lookup->made.asked, lookup->made.found, &lookup->made.err);
 		break;
 	case LOOKUP_CODES:
 		lookup->codes.orders =
@@ -409,10 +410,12 @@ int lookups_made(struct lookups *lookups, uint32_t pid, uint64_t gen,
 {
 	struct lookup *lookup = make(LOOKUP_MADE);
 
-	if (lookup)
+	if (lookup) {
 		lookup->made.asked = malloc(sizeof(*asked));
-	if (!lookup || !lookup->made.asked) {
-		free(lookup);
+		lookup->made.found = calloc(1, sizeof(*lookup->made.found));
+	}
+	if (!lookup || !lookup->made.asked || !lookup->made.found) {
+		lookup_free(lookup);
 		return -ENOMEM;
 	}
 	*lookup->made.asked = *asked;

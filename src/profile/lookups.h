@@ -76,7 +76,7 @@ struct lookup {
 			struct made_question *asked; /* owned */
 			int code;		     /* answer: of jvm_made() */
 			struct fpl_err err;	     /* answer */
-			struct made_code found;	     /* answer */
+			struct made_code *found;     /* answer, owned */
 		} made;
 		struct {
 			struct object **objects; /* owned [nr]; each borrowed */

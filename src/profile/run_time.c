@@ -2,6 +2,7 @@
 #include "profile/run_time.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -17,6 +18,10 @@ _Static_assert(PROCESS_REGIONS_MAX > MADE_PIECES_MAX, "a process has room for th
  * third of its age late at most. */
 #define PAUSE_MIN_NS (4 * NS_PER_MS)
 #define PAUSE_MAX_NS NS_PER_S
+
+/* Code is registered so late at most after it was mapped: until then it is looked for without a
+ * sample in it. */
+#define LATE_MAX_NS (100 * NS_PER_MS)
 
 /* The rule by which all code that @process makes has script frames; 0: none. */
 static uint32_t script_rule(const struct run_times *times, const struct process *process)
@@ -46,8 +51,7 @@ static void place_script_region(const struct run_times *times, struct process *p
 			process->pid);
 		return;
 	}
-	process->regions[process->nr_regions++] =
-		(struct process_region){ .end = FPL_REGION_END_MAX, .ref = ref };
+	(void)!process_add_region(process, 0, FPL_REGION_END_MAX, ref);
 	process_place_regions(process);
 }
 
@@ -90,8 +94,7 @@ static void place_sljit_region(const struct run_times *times, struct process *pr
 
 	if (regions_sljit(times->regions, &ref))
 		return; /* said by those who want more than one */
-	process->regions[process->nr_regions++] =
-		(struct process_region){ .end = FPL_REGION_END_MAX, .ref = ref };
+	(void)!process_add_region(process, 0, FPL_REGION_END_MAX, ref);
 	process_place_regions(process);
 }
 
@@ -102,14 +105,15 @@ static bool take_region(const struct run_times *times, struct process *process, 
 	uint64_t ref;
 
 	if (regions_add(times->regions, region, &ref)) {
-		fpl_log(FPL_LOG_WARN,
+		fpl_log(times->regions->nr_refused > 1 ? FPL_LOG_DEBUG : FPL_LOG_WARN,
 			"pid %u: no room for its code made at run time: its stacks end there",
 			process->pid);
 		return false;
 	}
-	process->regions[process->nr_regions++] =
-		(struct process_region){ .start = start, .end = end, .ref = ref };
-	return true;
+	if (!process_add_region(process, start, end, ref))
+		return true;
+	regions_remove(times->regions, ref);
+	return false;
 }
 
 /* The code that @process makes is LuaJIT's, and what is not is sljit's. */
@@ -127,31 +131,104 @@ static void place_luajit_region(const struct run_times *times, struct process *p
 	process_place_regions(process);
 }
 
+/* Does a process have a run time that is known by its name, but for those of PCRE2 and LuaJIT? */
+static bool has_known(const struct makers *makers)
+{
+	return makers->has[CODE_MAKER_JVM] || makers->has[CODE_MAKER_QEMU] ||
+	       makers->has[CODE_MAKER_GUILE] || makers->has[CODE_MAKER_PHP] ||
+	       makers->has[CODE_MAKER_BEAM];
+}
+
 /* Is LuaJIT all that makes code in a process, but for PCRE2? */
 static bool is_luajit(const struct makers *makers)
 {
-	return makers->luajit.cfa && !makers->has[CODE_MAKER_JVM] &&
-	       !makers->has[CODE_MAKER_QEMU] && !makers->has[CODE_MAKER_GUILE] &&
-	       !makers->has[CODE_MAKER_PHP] && !makers->has[CODE_MAKER_BEAM];
+	return makers->luajit.cfa && !has_known(makers);
+}
+
+/* Add @process's mappings that have @flags to @asked: neighbours, which regions divide, as one. */
+static void add_bounds(const struct process *process, uint16_t flags, struct made_question *asked)
+{
+	const struct mapset *set = process->mapset;
+	uint64_t *bounds = asked->bounds;
+
+	for (uint32_t i = 0; i < set->nr; i++) {
+		const struct fpl_mapping *map = &set->mappings[i];
+
+		if (!(map->flags & flags))
+			continue;
+		if (asked->nr && bounds[2 * asked->nr - 1] == map->start)
+			asked->nr--;
+		else if (asked->nr < MADE_RANGES_MAX)
+			bounds[2 * asked->nr] = map->start;
+		else
+			return;
+		bounds[2 * asked->nr++ + 1] = map->end;
+	}
+}
+
+/* Ask @asked of the mappings of @process that have @flags. */
+static void ask_made(const struct run_times *times, struct process *process, uint16_t flags,
+		     struct made_question *asked)
+{
+	add_bounds(process, flags, asked);
+	if (asked->nr && !lookups_made(times->lookups, process->pid, process->gen, asked,
+				       process_owner(process)))
+		process->maker = PROCESS_MAKER_ASKED;
 }
 
 /* Ask where @process has code that runs in the frame of its entry, or on stacks of its own: in
  * mappings that have @flags. @base: as in struct made_question. */
-static void ask_made(const struct run_times *times, struct process *process, uint16_t flags,
-		     uint64_t base)
+static void ask_known(const struct run_times *times, struct process *process, uint16_t flags,
+		      uint64_t base)
 {
 	struct made_question asked = { .base = base };
-	const struct mapset *set = process->mapset;
 
-	for (uint32_t i = 0; i < set->nr && asked.nr < MADE_RANGES_MAX; i++) {
-		if (!(set->mappings[i].flags & flags))
-			continue;
-		asked.bounds[2 * asked.nr] = set->mappings[i].start;
-		asked.bounds[2 * asked.nr++ + 1] = set->mappings[i].end;
+	ask_made(times, process, flags, &asked);
+}
+
+/* Find the addresses that the objects of @process are loaded at. */
+static size_t find_bases(const struct process *process, uint64_t ret[MADE_BASES_MAX])
+{
+	const struct mapset *set = process->mapset;
+	size_t nr = 0;
+
+	for (uint32_t i = 0; i < set->nr && nr < MADE_BASES_MAX; i++) {
+		const struct fpl_mapping *map = &set->mappings[i];
+
+		if (map->object && map->bias && (!nr || ret[nr - 1] != map->bias))
+			ret[nr++] = map->bias;
 	}
-	if (asked.nr && !lookups_made(times->lookups, process->pid, process->gen, &asked,
-				      process_owner(process)))
-		process->maker = PROCESS_MAKER_ASKED;
+	return nr;
+}
+
+/*
+ * Ask what code @process has registered for debuggers, if code was mapped since the last question,
+ * or that is some time ago; of one that is not known to register any, if it has other objects than
+ * at the last question.
+ */
+static void ask_registered(const struct run_times *times, struct process *process)
+{
+	struct made_question asked = { .nr_bases = 1, .bases = { process->names_base } };
+	bool is_new = !process->registers || process->made_ns != process->asked_made_ns;
+	uint64_t now = clock_monotonic_ns();
+
+	if (!process->registers)
+		asked.nr_bases = find_bases(process, asked.bases);
+	if (!process->registers && asked.nr_bases == process->nr_no_list) {
+		process->asks_again = false;
+		return;
+	}
+	if (now < (is_new ? process->rest_ns : process->next_ask_ns)) {
+		process->asks_again |= is_new;
+		return;
+	}
+	ask_made(times, process, FPL_MAPPING_ANON, &asked);
+	if (process->maker != PROCESS_MAKER_ASKED)
+		return;
+	if (is_new)
+		process->ask_pause_ns = 0;
+	process->asked_made_ns = process->made_ns;
+	process->asked_ns = now;
 }
 
 /* Is all code that a process makes, unless it says of some how that is walked, made by sljit? */
@@ -194,6 +271,11 @@ void run_time_ask(const struct run_times *times, struct process *process)
 		place_luajit_region(times, process, &makers.luajit);
 	if (!times->lookups || process->maker != PROCESS_MAKER_UNKNOWN)
 		return;
+	if (!has_known(&makers)) {
+		if (makers.has_code && (process->registers || !has_own_regions(times, process)))
+			ask_registered(times, process);
+		return;
+	}
 	if (process->next_ask_ns) {
 		now = clock_monotonic_ns();
 		if (now < process->next_ask_ns)
@@ -201,11 +283,11 @@ void run_time_ask(const struct run_times *times, struct process *process)
 	}
 	if (!makers.has[CODE_MAKER_JVM]) {
 		if (makers.has[CODE_MAKER_QEMU] || makers.has[CODE_MAKER_GUILE])
-			ask_made(times, process, FPL_MAPPING_ANON, 0);
+			ask_known(times, process, FPL_MAPPING_ANON, 0);
 		else if (makers.has_code && makers.bases[CODE_MAKER_BEAM])
-			ask_made(times, process, FPL_MAPPING_ANON, makers.bases[CODE_MAKER_BEAM]);
+			ask_known(times, process, FPL_MAPPING_ANON, makers.bases[CODE_MAKER_BEAM]);
 		else if (makers.has_shared && makers.bases[CODE_MAKER_PHP])
-			ask_made(times, process, FPL_MAPPING_SHARED, makers.bases[CODE_MAKER_PHP]);
+			ask_known(times, process, FPL_MAPPING_SHARED, makers.bases[CODE_MAKER_PHP]);
 		return;
 	}
 	if (!lookups_jvm(times->lookups, process->pid, process->gen, makers.bases[CODE_MAKER_JVM],
@@ -266,15 +348,103 @@ void run_time_take(const struct run_times *times, struct process *process,
 	process_place_regions(process);
 }
 
+/* How long @process rests after an answer: a question takes half of the time at most. */
+static void rest(struct process *process)
+{
+	uint64_t now = clock_monotonic_ns(), pause = now - process->asked_ns;
+
+	if (pause < PAUSE_MIN_NS)
+		pause = PAUSE_MIN_NS;
+	process->rest_ns = now + pause;
+	/* what was mapped is registered a moment later */
+	if (pause < 4 * process->ask_pause_ns)
+		pause = 4 * process->ask_pause_ns;
+	process->ask_pause_ns = pause < PAUSE_MAX_NS ? pause : PAUSE_MAX_NS;
+	process->next_ask_ns = now + process->ask_pause_ns;
+	process->asks_again = process->registers && process->ask_pause_ns <= LATE_MAX_NS;
+	process->maker = PROCESS_MAKER_UNKNOWN;
+}
+
+/* The regions of @process are those of @made. A function that was there before keeps its own, so
+ * that no walk misses it. */
+static void replace_regions(const struct run_times *times, struct process *process,
+			    const struct made_code *made, bool is_sljit_too)
+{
+	struct process_region old[PROCESS_REGIONS_MAX];
+	uint32_t nr_old = process->nr_regions;
+
+	if (nr_old)
+		memcpy(old, process->regions, nr_old * sizeof(*old));
+	process->nr_regions = 0;
+	for (uint32_t i = 0; i < made->nr; i++) {
+		const struct made_piece *piece = &made->pieces[i];
+
+		if (!take_region(times, process, piece->start, piece->end, &piece->region))
+			break;
+	}
+	if (is_sljit_too)
+		place_sljit_region(times, process);
+	for (uint32_t i = 0; i < nr_old; i++)
+		regions_remove(times->regions, old[i].ref);
+	process_place_regions(process);
+}
+
+static void take_registered(const struct run_times *times, struct process *process,
+			    const struct lookup *lookup)
+{
+	const struct made_code *made = lookup->made.found;
+	struct makers makers;
+
+	process->registers |= !lookup->made.code;
+	rest(process);
+	if (lookup->made.code) {
+		fpl_log(FPL_LOG_DEBUG, "%s", lookup->made.err.msg);
+		if (lookup->made.code == -ENOENT && !process->registers)
+			process->nr_no_list = (uint32_t)lookup->made.asked->nr_bases;
+		else if (lookup->made.code != -EFAULT)
+			process->maker = PROCESS_MAKER_REFUSED;
+		return;
+	}
+	process->names_base = made->base;
+	find_makers(times, process->mapset, &makers);
+	replace_regions(times, process, made, is_sljit(&makers));
+	fpl_log(FPL_LOG_DEBUG, "pid %u: %u functions registered for debuggers", process->pid,
+		made->nr);
+}
+
+void run_time_mapped(const struct run_times *times, struct process *process,
+		     const struct fpl_mapping *map)
+{
+	uint32_t nr = 0;
+
+	if (!process->registers || !(map->flags & FPL_MAPPING_ANON))
+		return;
+	for (uint32_t i = 0; i < process->nr_regions; i++) {
+		const struct process_region region = process->regions[i];
+
+		if (region.ref == times->regions->sljit_ref || region.start >= map->end ||
+		    region.end <= map->start)
+			process->regions[nr++] = region;
+		else
+			regions_remove(times->regions, region.ref);
+	}
+	process->nr_regions = nr;
+}
+
 void run_time_take_made(const struct run_times *times, struct process *process,
 			const struct lookup *lookup)
 {
-	struct made_code made = lookup->made.found;
+	struct made_code made = *lookup->made.found;
 	struct makers makers;
 
 	if (!process || process->maker != PROCESS_MAKER_ASKED ||
-	    (lookup->made.gen && process->gen != lookup->made.gen) ||
-	    !is_described(process, lookup->made.code, &lookup->made.err,
+	    (lookup->made.gen && process->gen != lookup->made.gen))
+		return;
+	if (lookup->made.asked->nr_bases) {
+		take_registered(times, process, lookup);
+		return;
+	}
+	if (!is_described(process, lookup->made.code, &lookup->made.err,
 			  "stacks of code made at run time"))
 		return;
 	find_makers(times, process->mapset, &makers);
@@ -283,21 +453,14 @@ void run_time_take_made(const struct run_times *times, struct process *process,
 		made.pieces[0].region.start = made.pieces[0].start = 0;
 		made.pieces[0].region.end = made.pieces[0].end = FPL_REGION_END_MAX;
 	}
-	run_time_forget(times, process);
 	for (uint32_t i = 0; i < made.nr; i++) {
-		const struct made_piece *piece = &made.pieces[i];
-
-		if (piece->region.kind == FPL_REGION_BEAM)
+		if (made.pieces[i].region.kind == FPL_REGION_BEAM)
 			process->names_base = makers.bases[CODE_MAKER_BEAM];
 		else
 			fpl_log(FPL_LOG_DEBUG, "pid %u: code in frames of %d bytes", process->pid,
-				piece->region.rule.cfa_off);
-		if (!take_region(times, process, piece->start, piece->end, &piece->region))
-			break;
+				made.pieces[i].region.rule.cfa_off);
 	}
-	if (is_sljit(&makers))
-		place_sljit_region(times, process);
-	process_place_regions(process);
+	replace_regions(times, process, &made, is_sljit(&makers));
 }
 
 void run_time_forget(const struct run_times *times, struct process *process)

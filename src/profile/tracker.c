@@ -272,13 +272,32 @@ static void take_jvm(struct tracker *tracker, const struct lookup *lookup)
 		processes_note(&tracker->processes, process);
 }
 
+static void tell_code_names(struct tracker *tracker, const struct code_event *event)
+{
+	if (tracker->code_names && tracker->lookups)
+		lookups_code(tracker->lookups, event);
+	else if (tracker->code_names)
+		code_names_tell(tracker->code_names, event);
+}
+
 static void take_made(struct tracker *tracker, const struct lookup *lookup)
 {
 	struct process *process = processes_find(&tracker->processes, lookup->made.pid);
 
 	run_time_take_made(&tracker->run_times, process, lookup);
-	if (process)
-		processes_note(&tracker->processes, process);
+	if (!process)
+		return;
+	processes_note(&tracker->processes, process);
+	if (!process->registers || lookup->made.code || !process->gen)
+		return;
+	process->has_raw = true;
+	tell_code_names(tracker, &(struct code_event){ .kind = CODE_LISTED,
+						       .pid = process->pid,
+						       .gen = process->gen,
+						       .parent_gen = process->parent_gen,
+						       .start_ns = process->start_ns,
+						       .names_base = process->names_base,
+						       .time_ns = process->asked_made_ns });
 }
 
 static void take_codes(struct tracker *tracker, struct lookup *lookup)
@@ -374,6 +393,7 @@ void tracker_sideband(struct tracker *tracker, const struct sideband_record *rec
 			process_tell_owner(process, map->owner);
 		if (!process || process_map(process, &map->mapping, map->vdso, record->time_ns))
 			break;
+		run_time_mapped(&tracker->run_times, process, &map->mapping);
 		processes_note(&tracker->processes, process);
 		if (process->wanted) {
 			tracker_want(tracker, map->mapping.object);
@@ -407,14 +427,6 @@ void tracker_sideband(struct tracker *tracker, const struct sideband_record *rec
 		tracker->rescan_all = true;
 		break;
 	}
-}
-
-static void tell_code_names(struct tracker *tracker, const struct code_event *event)
-{
-	if (tracker->code_names && tracker->lookups)
-		lookups_code(tracker->lookups, event);
-	else if (tracker->code_names)
-		code_names_tell(tracker->code_names, event);
 }
 
 static void apply_exec(struct tracker *tracker, const struct fpl_life *life)
@@ -698,6 +710,8 @@ static void flush_one(struct process *process, void *ctx)
 	struct tracker *tracker = ctx;
 
 	process_settles(process, tracker->flushed_ns);
+	if (process->asks_again && process->maker == PROCESS_MAKER_UNKNOWN)
+		run_time_ask(&tracker->run_times, process);
 	if (process->dirty)
 		process_place_regions(process);
 	publisher_publish(tracker->publisher, process);
@@ -720,6 +734,14 @@ void tracker_flush(struct tracker *tracker)
 		tracker->tables->changed = false;
 	}
 	processes_each_changed(&tracker->processes, flush_one, tracker);
+}
+
+bool tracker_asks_again(const struct tracker *tracker)
+{
+	for (const struct process *p = tracker->processes.changed; p; p = p->next_changed)
+		if (p->asks_again)
+			return true;
+	return false;
 }
 
 struct mark {

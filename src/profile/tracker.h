@@ -163,6 +163,10 @@ void tracker_adopt_all(struct tracker *tracker);
 /* Publish what changed since the last call; look everything up again if records were lost. */
 void tracker_flush(struct tracker *tracker);
 
+/* Has a process to be asked again soon, by tracker_flush(), also if no record comes? Cost:
+ * O(processes that have changed). */
+bool tracker_asks_again(const struct tracker *tracker);
+
 /* Set the round of every object that @set maps. */
 void tracker_mark_mapset(const struct tracker *tracker, const struct mapset *set, uint64_t round);
 

@@ -354,6 +354,8 @@ static int ask_made(struct parse_client *client, const struct client_file *file,
 
 	if (asked.nr > MADE_RANGES_MAX)
 		asked.nr = MADE_RANGES_MAX;
+	if (nr & 2)
+		asked.bases[asked.nr_bases++] = vaddrs[0];
 	memcpy(asked.bounds, vaddrs, 2 * asked.nr * sizeof(*vaddrs));
 	code = client_made(client, file, &asked, &made, err);
 	REQUIRE(code || made_code_check(&made));

@@ -60,6 +60,74 @@ static void code_has_the_name_of_its_time(void **state)
 	jvm_code_fini(&code);
 }
 
+/* A list of all code, read at @time_ns; code was mapped last at @mapped_ns. */
+static void read_list(struct jvm_code *code, uint64_t time_ns, uint64_t mapped_ns, const char *name)
+{
+	struct code_table table;
+	size_t nr;
+
+	code_table_init(&table, 1 << 16);
+	if (name)
+		assert_int_equal(code_table_add(&table, 0x2000, 64, 0, name, strlen(name)), 0);
+	assert_int_equal(code_table_arrange(&table), 0);
+	jvm_code_drop(code, &table, mapped_ns, time_ns);
+	assert_int_equal(jvm_code_add(code, &table, 1 << 16, &nr), 0);
+	code->read_ns = time_ns; /* as for a JVM */
+	assert_int_equal(jvm_code_arrange(code), 0);
+	code_table_fini(&table);
+}
+
+static void code_that_is_gone_names_nothing_later(void **state)
+{
+	struct jvm_code code = { 0 };
+
+	(void)state;
+	read_list(&code, 100, 90, "first");
+	read_list(&code, 200, 180, NULL);
+	assert_int_equal(code.last.nr, 0);
+	read_list(&code, 300, 180, NULL);
+	assert_int_equal(code.all.nr, 2); /* it goes once */
+	assert_string_equal(found(&code, 0x2010, 50), "first");
+	assert_string_equal(found(&code, 0x2010, 179), "first");
+	assert_string_equal(found(&code, 0x2010, 181), "");
+	assert_string_equal(found(&code, 0x2010, 1000), "");
+	read_list(&code, 400, 350, "second");
+	assert_string_equal(found(&code, 0x2010, 179), "first");
+	assert_string_equal(found(&code, 0x2010, 349), "");
+	assert_string_equal(found(&code, 0x2010, 351), "second");
+	read_list(&code, 500, 350, "second");
+	assert_int_equal(code.all.nr, 3);
+	jvm_code_fini(&code);
+}
+
+/* A reading may be ahead of the news that code was mapped. */
+static void when_code_went_is_told_later(void **state)
+{
+	struct jvm_code code = { 0 };
+
+	(void)state;
+	read_list(&code, 100, 90, "first");
+	read_list(&code, 200, 90, "second");
+	assert_string_equal(found(&code, 0x2010, 300), "first");
+	read_list(&code, 300, 150, "second");
+	assert_string_equal(found(&code, 0x2010, 149), "first");
+	assert_string_equal(found(&code, 0x2010, 151), "second");
+	/* no news come: it goes when it was missed first */
+	read_list(&code, 400, 150, NULL);
+	read_list(&code, 400 + JVM_GONE_NS, 150, NULL);
+	assert_string_equal(found(&code, 0x2010, 500), "second");
+	read_list(&code, 401 + JVM_GONE_NS, 150, NULL);
+	assert_string_equal(found(&code, 0x2010, 399), "second");
+	assert_string_equal(found(&code, 0x2010, 401), "");
+	/* it comes back before */
+	read_list(&code, 2 * JVM_GONE_NS, 150, "third");
+	read_list(&code, 2 * JVM_GONE_NS + 10, 150, NULL);
+	read_list(&code, 2 * JVM_GONE_NS + 20, 150, "third");
+	read_list(&code, 9 * JVM_GONE_NS, 150, "third");
+	assert_string_equal(found(&code, 0x2010, 9 * JVM_GONE_NS), "third");
+	jvm_code_fini(&code);
+}
+
 /* Code elsewhere is left as it is, and code that lies where other code was replaces all of it.
  */
 static void answers_are_put_among_what_is_known(void **state)
@@ -321,6 +389,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_step_by_frame_pointers_is_told_wherever_it_leads),
 		cmocka_unit_test(code_has_the_name_of_its_time),
+		cmocka_unit_test(code_that_is_gone_names_nothing_later),
+		cmocka_unit_test(when_code_went_is_told_later),
 		cmocka_unit_test(answers_are_put_among_what_is_known),
 		cmocka_unit_test(names_have_so_much_room),
 		cmocka_unit_test(lines_are_asked_once_of_each_function),

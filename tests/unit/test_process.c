@@ -278,8 +278,10 @@ static void code_without_an_object_has_the_first_of_its_regions(void **state)
 					   .flags = FPL_MAPPING_ANON };
 	struct process *process = processes_get(*state, 1);
 
-	memcpy(process->regions, regions, sizeof(regions));
-	process->nr_regions = 3;
+	for (uint32_t i = 0; i < 3; i++)
+		assert_int_equal(process_add_region(process, regions[i].start, regions[i].end,
+						    regions[i].ref),
+				 0);
 	map_object(process, 0x1000, 1, 10);
 	assert_int_equal(process_map(process, &other, false, 20), 0);
 	for (uint64_t i = 0; i < 3; i++) {

@@ -132,6 +132,7 @@ M4 = "define(`f', `ifelse(eval($1 < 2), 1, $1, `eval(f(eval($1-1)) + f(eval($1-2
 COQ = "Fixpoint sum (n : nat) : nat := match n with O => O | S m => S (S (sum m)) end.\n" + "Eval cbv in sum 4000.\n" * 20
 PG_SQL = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000000) " \
          "SELECT count(*), sum(i * 7919 % 10007), max(md5(i::text)) FROM n;\n"
+PG_JIT_SQL = "select sum(i*2+length(i::text)) from generate_series(1,1000000) i where i % 3 <> 1;\n" * 100
 PAGE = "<!DOCTYPE html><p id=x><script>function f(n){return n<2?n:f(n-1)+f(n-2)} for (let i=0;i<40;i++) " \
        "x.textContent=f(30)+JSON.stringify([...Array(9999).keys()].sort()).length</script>\n"
 

@@ -144,14 +144,20 @@ def speed(*words):
     return lambda inputs: ["openssl", "speed", "-seconds", "30", *words]
 
 
-def postgres(inputs):
-    sql = inputs.text("pg.sql", texts.PG_SQL)
+def postgres(inputs, text=texts.PG_SQL, options=""):
+    sql = inputs.text("pg.sql", text)
     bin_folder = "/usr/lib/postgresql/15/bin/"
     start = ("rm -rf /tmp/pg && mkdir /tmp/pg && chown nobody /tmp/pg && chroot --userspec=nobody:nogroup / " + bin_folder +
              "initdb -D /tmp/pg -A trust >/dev/null")
     inputs.run(["sh", "-c", start])
     return ["chroot", "--userspec=nobody:nogroup", "/", "sh", "-c",
-            "while :; do %spostgres --single -D /tmp/pg postgres <%s >/dev/null; done" % (bin_folder, sql)]
+            "while :; do %spostgres --single %s -D /tmp/pg postgres <%s >/dev/null; done" % (bin_folder, options, sql)]
+
+
+def postgres_jit(inputs):
+    """LLVM compiles the expressions of each query, and registers what it made for debuggers."""
+    return postgres(inputs, texts.PG_JIT_SQL, "-c jit=on -c jit_above_cost=0 -c jit_inline_above_cost=0 -c jit_optimize_above_cost=0 "
+                    "-c jit_debugging_support=on")
 
 
 def numbers(form):
@@ -252,6 +258,7 @@ PROGRAMS = [
     row("jq", "jq dash", lambda inputs: loop("jq '[.[] | .k * 3] | add' %s >/dev/null" % inputs.text("w.json", texts.json_text))),
     row("sqlite3", "sqlite3 dash", lambda inputs: loop("sqlite3 :memory: <%s >/dev/null" % inputs.text("w.sql", texts.SQL)), readme=True),
     row("postgres", "postgresql-15 dash coreutils", postgres, 99.5, "cfi signals", env={"LC_ALL": "C"}),
+    row("postgres jit", "postgresql-15 libllvm14 dash coreutils", postgres_jit, 95, "cfi jit", env={"LC_ALL": "C"}),
     # compression, cryptography, media, numbers
     row("xz -T2", "xz-utils dash", prose("xz -T2 -6 -c %s >/dev/null"), 99.5, "cfi threads"),
     row("zstd -19", "zstd dash", prose("zstd -q -19 -c %s >/dev/null"), 99.5, "cfi synth"),
