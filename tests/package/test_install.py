@@ -19,10 +19,6 @@ import fresh_root
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from waiting import wait_for  # noqa: E402  pylint: disable=wrong-import-position
 
-# What apt, dpkg, the linker and the tools that make users keep of every installation.
-KEPT = {"/var/lib/dpkg", "/var/lib/apt", "/var/cache/apt", "/var/cache/debconf", "/var/log",
-        "/var/cache/ldconfig", "/etc/ld.so.cache", "/etc/shadow-", "/etc/gshadow-", "/tmp", "/root", "/dev",
-        "/proc", "/sys", "/run"}
 BUSY = "$n += $_ % 7 for 1 .. 3e7; print $n"
 OF_PERL = "Perl_pp_modulo"  # its loop is shown as the script that it runs
 
@@ -162,7 +158,7 @@ def test(folder, work):
     """Install, use, remove."""
     debs = [glob.glob(os.path.join(folder, name))[0] for name in ("fpless_*.deb", "fpless-agent_*.deb")]
     root = fresh_root.FreshRoot(work, fresh_root.packed_root(sys.argv[2]))
-    before = root.files(KEPT)
+    before = root.files(fresh_root.KEPT)
     files = ("/root/fpless.deb", "/root/fpless-agent.deb")
     for deb, file in zip(debs, files):
         shutil.copy(deb, root.path + file)
@@ -174,7 +170,7 @@ def test(folder, work):
     # what the service would leave
     root.run("install", "-d", "-o", "_fpless", "/var/lib/fpless/x", "/var/cache/fpless-agent/x")
     root.run("apt-get", "-q", "-y", "--auto-remove", "purge", "fpless-agent", "fpless")
-    after = root.files(KEPT)
+    after = root.files(fresh_root.KEPT)
     left = {path for path in after if path not in before}
     gone = {path for path in before if path not in after}
     assert not left and not gone, (sorted(left), sorted(gone))
