@@ -108,6 +108,15 @@ class Cgroups:
             return error.errno == errno.ENOENT
 
 
+def check_mistake(inside, root):
+    """A wrong line of the configuration is named, and is not tried again."""
+    with open(root.path + "/etc/fpless/agent.conf", "a", encoding="utf-8") as file:
+        file.write("windo = 1\n")
+    inside("systemctl", "start", "fpless-agent", status=1)
+    assert "ActiveState=failed" in inside("systemctl", "show", "--property=ActiveState", "fpless-agent")
+    assert "/etc/fpless/agent.conf:" in inside("journalctl", "--unit", "fpless-agent", "--output", "cat")
+
+
 def agent(root):
     """The service, started by systemd: with its user, its rights and its filter of system calls."""
     with open(root.path + "/etc/fpless/agent.conf", "a", encoding="utf-8") as file:
@@ -149,6 +158,8 @@ def agent(root):
             for refusal in ("not permitted", "not implemented", "not kept"):
                 assert refusal not in said, said
             assert "as it was written" in inside("fpless", "query", "check")
+            assert "ssertion failed" in inside("systemctl", "start", "fpless-push@pyroscope", status=1)
+            check_mistake(inside, root)
         finally:
             booted.kill()
     return "the service keeps windows, and they are served"
