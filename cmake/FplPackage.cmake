@@ -72,7 +72,7 @@ endforeach()
 fpl_package(fpless-agent agent "${agent}")
 fpl_control_field("${agent}" Architecture CPACK_DEBIAN_AGENT_PACKAGE_ARCHITECTURE)
 set(CPACK_DEBIAN_AGENT_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_AGENT_PACKAGE_DEPENDS "fpless (>= ${CPACK_PACKAGE_VERSION})")
+set(CPACK_DEBIAN_AGENT_PACKAGE_DEPENDS "fpless (= ${CPACK_PACKAGE_VERSION})")
 install(FILES debian/fpless-agent.service DESTINATION /lib/systemd/system COMPONENT agent EXCLUDE_FROM_ALL)
 install(FILES debian/fpless-agent.fpless-serve.service DESTINATION /lib/systemd/system RENAME fpless-serve.service COMPONENT agent
         EXCLUDE_FROM_ALL)
@@ -80,17 +80,17 @@ install(FILES debian/fpless-agent@.fpless-push.service DESTINATION /lib/systemd/
         EXCLUDE_FROM_ALL)
 install(FILES docs/grafana/fpless.json DESTINATION share/fpless/grafana COMPONENT agent EXCLUDE_FROM_ALL)
 install(FILES debian/agent.conf DESTINATION /etc/fpless COMPONENT agent EXCLUDE_FROM_ALL)
-set(reload "if [ -d /run/systemd/system ]; then\n\tsystemctl --system daemon-reload || true\nfi\n")
-file(READ ${PROJECT_SOURCE_DIR}/debian/fpless-agent.postrm script)
-string(REPLACE "#DEBHELPER#\n" "${reload}" script "${script}")
-fpl_package_script(fpless-agent postrm "${script}")
-fpl_package_script(fpless-agent postinst "#!/bin/sh\nset -e\n
-if [ \"$1\" = configure ] && [ -d /run/systemd/system ]; then
+set(part_postrm "if [ -d /run/systemd/system ]; then\n\tsystemctl --system daemon-reload || true\nfi\n")
+set(part_postinst "if [ \"$1\" = configure ] && [ -d /run/systemd/system ]; then
 \tsystemctl --system daemon-reload || true
 \t[ -z \"$2\" ] || deb-systemd-invoke try-restart fpless-agent.service fpless-serve.service || true\nfi\n")
-fpl_package_script(fpless-agent prerm "#!/bin/sh\nset -e\n
-if [ \"$1\" = remove ] && [ -d /run/systemd/system ]; then
+set(part_prerm "if [ \"$1\" = remove ] && [ -d /run/systemd/system ]; then
 \tdeb-systemd-invoke stop fpless-serve.service fpless-agent.service || true\nfi\n")
+foreach(name postinst prerm postrm)
+  file(READ ${PROJECT_SOURCE_DIR}/debian/fpless-agent.${name} script)
+  string(REPLACE "#DEBHELPER#\n" "${part_${name}}" script "${script}")
+  fpl_package_script(fpless-agent ${name} "${script}")
+endforeach()
 file(WRITE ${PROJECT_BINARY_DIR}/package/fpless-agent/conffiles "/etc/fpless/agent.conf\n")
 set(CPACK_DEBIAN_AGENT_PACKAGE_CONTROL_EXTRA)
 foreach(name postinst prerm postrm conffiles)

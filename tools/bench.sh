@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# usage: bench.sh [programs|unwinders|releases|large-frames|offcpu|heap|sources|java|engines|same-bytes|agent|hours|collector|guest [OPTION...]]
+# usage: bench.sh [programs|unwinders|releases|large-frames|offcpu|heap|sources|java|engines|same-bytes|agent|hours|collector|units|guest [OPTION...]]
 # Install the benchmarks' programs and run every benchmark, as root on a quiet machine: compiling
 # tables, walking, walking twice, naming, whole machines. Minutes. `programs`: how complete the
 # stacks of some 90 real programs are, beside perf's, 45 minutes at most; it writes the tables of
@@ -17,13 +17,14 @@
 # stacks of each kind of event are, 2 minutes; OPTION as in tests/bench/sources/run.py. `java`: a known stack in JVMs 11 to 25, run in
 # nine ways each, 5 minutes; pip downloads three of them; OPTION as in tests/bench/java/run.py. `collector`: fpless push against a
 # collector of OpenTelemetry, which is restarted, through a proxy that loses answers; seconds, and two minutes of Go's compiler at the
-# first time; it needs Go 1.25; OPTION as in tests/bench/collector/run.py. `guest SERIES`: all tests of other kernels on one
+# first time; it needs Go 1.25; OPTION as in tests/bench/collector/run.py. `units [SERIES...]`: the packages installed, used, upgraded and
+# purged in a guest with systemd, on 6.1, 6.12 and the newest kernel, 25 minutes (tests/bench/units/run.py). `guest SERIES`: all tests of other kernels on one
 # more, as tools/vm.sh -k has it, some minutes: tools/test.sh boots 6.1 and the newest.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 case "${1-}" in
-"" | programs | unwinders | releases | large-frames | offcpu | heap | sources | java | engines | same-bytes | agent | hours | collector | guest) ;;
+"" | programs | unwinders | releases | large-frames | offcpu | heap | sources | java | engines | same-bytes | agent | hours | collector | units | guest) ;;
 *)
 	sed -n '3p' tools/bench.sh | cut -c3- >&2
 	exit 1
@@ -78,6 +79,15 @@ if [ "${1-}" = same-bytes ]; then
 	env -u CMAKE_C_COMPILER_LAUNCHER python3 tests/package/test_build.py "$PWD" "$work/package"
 	python3 tests/package/same_bytes.py "$PWD" "$work/package"
 	exit
+fi
+
+if [ "${1-}" = units ]; then
+	shift
+	./tools/setup.sh test
+	folder=$PWD/build/release/units
+	python3 tests/package/test_build.py "$PWD" "$folder/package"
+	python3 tests/package/test_root.py "$folder"
+	exec python3 tests/bench/units/run.py "$folder/package" "$folder" "$@"
 fi
 
 ./tools/setup.sh bench

@@ -17,6 +17,10 @@ import apt_root  # noqa: E402  pylint: disable=wrong-import-position
 TIMEOUT_S = 1200
 TAR_OPTIONS = ("--numeric-owner", "--preserve-permissions", "--xattrs", "--xattrs-include=*")
 PACKED = "root.tar"
+# What apt, dpkg, the linker and the tools that make users keep of every installation.
+KEPT = {"/var/lib/dpkg", "/var/lib/apt", "/var/cache/apt", "/var/cache/debconf", "/var/log",
+        "/var/cache/ldconfig", "/etc/ld.so.cache", "/etc/shadow-", "/etc/gshadow-", "/tmp", "/root", "/dev",
+        "/proc", "/sys", "/run"}
 _MARK = "FPLESS_TEST_NAMESPACE"
 # What apt says where the network fails it, and not the package.
 _NETWORK = ("Failed to fetch", "Unable to fetch", "Could not resolve", "Could not connect",
@@ -84,8 +88,12 @@ class FreshRoot:
             subprocess.run(["mount", "--rbind", f"/{name}", os.path.join(self.path, name)], check=True)
 
     def pack(self, path):
-        """Into a file, from which it is made again in seconds."""
-        subprocess.run(["tar", *TAR_OPTIONS, "-C", self.path, "-cf", path, "."], check=True)
+        """Into a file, from which it is made again in seconds. What is mounted in it stays outside."""
+        plain = self.path + ".plain"
+        os.mkdir(plain)
+        subprocess.run(["mount", "--bind", self.path, plain], check=True)
+        subprocess.run(["tar", *TAR_OPTIONS, "-C", plain, "-cf", path, "."], check=True)
+        subprocess.run(["umount", plain], check=True)
 
     def _download(self, work):
         probe = os.path.join(work, "probe")

@@ -19,10 +19,6 @@ import fresh_root
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from waiting import wait_for  # noqa: E402  pylint: disable=wrong-import-position
 
-# What apt, dpkg, the linker and the tools that make users keep of every installation.
-KEPT = {"/var/lib/dpkg", "/var/lib/apt", "/var/cache/apt", "/var/cache/debconf", "/var/log",
-        "/var/cache/ldconfig", "/etc/ld.so.cache", "/etc/shadow-", "/etc/gshadow-", "/tmp", "/root", "/dev",
-        "/proc", "/sys", "/run"}
 BUSY = "$n += $_ % 7 for 1 .. 3e7; print $n"
 OF_PERL = "Perl_pp_modulo"  # its loop is shown as the script that it runs
 
@@ -112,6 +108,15 @@ class Cgroups:
             return error.errno == errno.ENOENT
 
 
+def check_mistake(inside, root):
+    """A wrong line of the configuration is named, and is not tried again."""
+    with open(root.path + "/etc/fpless/agent.conf", "a", encoding="utf-8") as file:
+        file.write("windo = 1\n")
+    inside("systemctl", "start", "fpless-agent", status=1)
+    assert "ActiveState=failed" in inside("systemctl", "show", "--property=ActiveState", "fpless-agent")
+    assert "/etc/fpless/agent.conf:" in inside("journalctl", "--unit", "fpless-agent", "--output", "cat")
+
+
 def agent(root):
     """The service, started by systemd: with its user, its rights and its filter of system calls."""
     with open(root.path + "/etc/fpless/agent.conf", "a", encoding="utf-8") as file:
@@ -153,6 +158,8 @@ def agent(root):
             for refusal in ("not permitted", "not implemented", "not kept"):
                 assert refusal not in said, said
             assert "as it was written" in inside("fpless", "query", "check")
+            assert "ssertion failed" in inside("systemctl", "start", "fpless-push@pyroscope", status=1)
+            check_mistake(inside, root)
         finally:
             booted.kill()
     return "the service keeps windows, and they are served"
@@ -162,7 +169,7 @@ def test(folder, work):
     """Install, use, remove."""
     debs = [glob.glob(os.path.join(folder, name))[0] for name in ("fpless_*.deb", "fpless-agent_*.deb")]
     root = fresh_root.FreshRoot(work, fresh_root.packed_root(sys.argv[2]))
-    before = root.files(KEPT)
+    before = root.files(fresh_root.KEPT)
     files = ("/root/fpless.deb", "/root/fpless-agent.deb")
     for deb, file in zip(debs, files):
         shutil.copy(deb, root.path + file)
@@ -174,7 +181,7 @@ def test(folder, work):
     # what the service would leave
     root.run("install", "-d", "-o", "_fpless", "/var/lib/fpless/x", "/var/cache/fpless-agent/x")
     root.run("apt-get", "-q", "-y", "--auto-remove", "purge", "fpless-agent", "fpless")
-    after = root.files(KEPT)
+    after = root.files(fresh_root.KEPT)
     left = {path for path in after if path not in before}
     gone = {path for path in before if path not in after}
     assert not left and not gone, (sorted(left), sorted(gone))

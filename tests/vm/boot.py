@@ -24,9 +24,10 @@ def kernel_or_skip(series):
         return skip(f"no kernel to boot: {error}")
 
 
-def boot(kernel, archive, script, folder):
+def boot(kernel, archive, script, folder, **more):
+    """@more: of guest.Guest."""
     try:
-        return guest.Guest(kernel, archive, script, folder, timeout_s=TIMEOUT_S)
+        return guest.Guest(kernel, archive, script, folder, timeout_s=TIMEOUT_S, **more)
     except guest.GuestFailed as error:
         sys.exit(f"FAULT: {error}")
 

@@ -16,14 +16,16 @@ QEMU = "qemu-system-x86_64"
 TOOLS = ["sh", "mount", "cat", "stty", "tar", "gzip", "sleep", "ls", "mkdir", "head", "tail", "grep", "cp", "dmesg", "uname"]
 CONSOLE_TAIL = 40
 
-# The results leave through a serial port of their own: the cloud kernels have drivers for disks
-# only as modules. The reset is the end: qemu is told not to reboot.
-INIT = """#!/bin/sh
+HEAD = """#!/bin/sh
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8
-mount -t proc proc /proc
+"""
+MOUNT = """mount -t proc proc /proc
 mount -t sysfs sys /sys
 mount -t devtmpfs dev /dev
-mkdir /out
+"""
+# The results leave through a serial port of their own: the cloud kernels have drivers for disks
+# only as modules. The reset is the end: qemu is told not to reboot.
+RUN = """mkdir /out
 echo 1 > /proc/sys/kernel/sysrq
 stty -F /dev/ttyS1 raw -echo 115200
 echo GUEST-READY
@@ -52,13 +54,14 @@ def part(name):
 class Guest:
     """A run of a script in a guest: `status` of the script, `console`, `folder` with its files;
     seconds until the script began (boot_s), until all had ended, and of CPU on this machine;
-    `parts`: (seconds of CPU on this machine, name) of each part of the script."""
+    `parts`: (seconds of CPU on this machine, name) of each part of the script. @init: the first process, which
+    has /job.sh run as RUN does."""
 
-    def __init__(self, kernel, archive, script, folder, timeout_s=300, memory_mb=768, echo=None):
+    def __init__(self, kernel, archive, script, folder, timeout_s=300, memory_mb=768, echo=None, init=HEAD + MOUNT + RUN):
         self.folder = folder
         self.boot_s = self.total_s = self.cpu_s = 0.0
         self.parts = []
-        archive.text("/init", INIT, 0o755)
+        archive.text("/init", init, 0o755)
         archive.text("/job.sh", script, 0o755)
         self.console = self._run(kernel, archive, timeout_s, memory_mb, echo)
         self.status = self._status()
