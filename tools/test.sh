@@ -54,19 +54,26 @@ second_runs() {
 	local name became
 	while read -r name; do
 		became="needed a second run, and passed"
-		! failed_in "$3" | grep -qxF -- "$name" || became="failed in each run"
+		! failed_in "$3" | grep -qxF -- "$name" || became="needed a third run, and passed"
+		! grep -F -- " - $name (" "$3" | grep -qvF '(Skipped)' || became="failed in each run"
 		printf '  %s: %s: %s\n' "$1" "$name" "$became"
 	done < <(failed_in "$2" | sort -u)
 }
 
-# run_failed PRESET LOG: what failed by that log once more, two at a time.
+# run_failed PRESET LOG: what failed by that log once more, two at a time. What takes a minute and more has this run, all else
+# a third one, too.
 run_failed() {
-	ctest --preset "$1" -R "^($(failed_in "$2" | sort -u | paste -sd '|'))\$" -j 2 --no-tests=ignore </dev/null 2>&1
+	local failed status=0
+	failed="^($(failed_in "$2" | sort -u | paste -sd '|'))\$"
+	ctest --preset "$1" -R "$failed" -LE 'slow|package' --repeat until-pass:2 -j 2 --no-tests=ignore </dev/null 2>&1 || status=$?
+	echo
+	ctest --preset "$1" -R "$failed" -L 'slow|package' -j 2 --no-tests=ignore </dev/null 2>&1 || status=$?
+	return "$status"
 }
 
 # run PRESET CTEST_ARGUMENT...: all tests that are asked for. Those in quarantine come first, and what they say changes
 # nothing. A test that fails is run again, beside others that failed, and is named at the end: of some 60 tests that sample
-# programs on the running kernel one in a run may still fail by chance, and it must not hide the rest.
+# programs on the running kernel about four in a run still fail by chance, and one must not hide the rest.
 # The closing lines of ctest come last, behind what was skipped and what took longest.
 run() {
 	local preset=$1 status=0 skipped apart closing=build/$1/ctest.log

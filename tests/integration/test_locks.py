@@ -55,7 +55,8 @@ class Locks(RootCase):
             # one of two always waits, so that a sum of another lock's or a lost one shows
             self.assertGreater(mine.clock_ns, 500_000_000)
             self.assertEqual(waits.waker_faults(lock, mine, locks[lock]["wait_ns"], times, waits.cpu_ns(run.stdout.decode())), [])
-            self.assertEqual(locks[lock]["wait_ns"], weights[lock])  # --exact
+            # --exact; a switch that the machine told to no program (decision 0031) is in no stack
+            self.assertLessEqual(abs(locks[lock]["wait_ns"] - weights[lock]), times["unseen"])
             self.assertGreaterEqual(released[lock], 0.99 * weights[lock])
         kinds = self.text(run)
         condition = next(lock for lock in locks if lock.startswith("g_condition"))

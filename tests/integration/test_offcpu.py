@@ -37,8 +37,9 @@ class Offcpu(RootCase):
         run = self.profile("--ring-memory", "256M", *args, verb="offcpu")
         stop = run.stats["stop"]
         self.assertEqual(waits.book_faults(run), [], run.command)
-        self.assertEqual(run.stats["complete"], run.stats["user_samples"] - stop["exiting"] - stop["execing"]
-                         - (stop["not_walked"] if self.slept_before and "-p" in args else 0), stop)
+        # of a switch that the machine told to no program (decision 0031) no stack was taken where the wait began, either
+        not_walked = stop["not_walked"] if self.slept_before and ("-p" in args or run.stats["times"]["unseen"]) else 0
+        self.assertEqual(run.stats["complete"], run.stats["user_samples"] - stop["exiting"] - stop["execing"] - not_walked, stop)
         return run
 
     def program(self, options, ms="1500", *names):
