@@ -11,10 +11,13 @@ int jit_files_open(struct jit_memory *memory, uint64_t base, struct jit_files *r
 {
 	if (memory->pages_left > JIT_FILES_PAGES_MAX)
 		memory->pages_left = JIT_FILES_PAGES_MAX;
-	*ret = (struct jit_files){ .left = JIT_FILES_MAX,
-				   .sections_left = JIT_SECTIONS_MAX,
+	int code;
+
+	*ret = (struct jit_files){ .sections_left = JIT_SECTIONS_MAX,
 				   .symbols_left = JIT_SYMBOLS_MAX };
-	return jit_list_open(memory, base, &ret->list);
+	code = jit_list_open(memory, base, &ret->list);
+	ret->list.left = JIT_FILES_MAX;
+	return code;
 }
 
 static bool open_file(struct jit_files *files, uint64_t addr, uint64_t size, struct jit_file *ret)
@@ -45,8 +48,7 @@ bool jit_files_next(struct jit_files *files, struct jit_file *ret)
 {
 	uint64_t addr, size;
 
-	while (files->left && jit_list_next(&files->list, &addr, &size)) {
-		files->left--;
+	while (jit_list_next(&files->list, &addr, &size)) {
 		if (addr == files->first)
 			return false;
 		if (!files->first)

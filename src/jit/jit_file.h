@@ -24,7 +24,7 @@
 /* The files of a process. */
 struct jit_files {
 	struct jit_list list;
-	uint32_t left, sections_left, symbols_left;
+	uint32_t sections_left, symbols_left;
 	uint64_t first; /* address of the file that was met first: a list may be a circle */
 };
 

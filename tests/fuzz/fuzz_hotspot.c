@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "tests/support/jvm_memory.h"
+#include "tests/support/memory_word.h"
 #include "tests/support/require.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -24,19 +25,10 @@ static uint64_t place_of(uint32_t off, uint8_t where)
 
 static void overwrite(struct jvm_memory *jvm, const uint8_t *data, size_t size)
 {
-	for (; size >= 12; data += 12, size -= 12) {
-		static const uint8_t sizes[] = { 1, 2, 4, 8 };
-		uint32_t off, bytes = sizes[data[3] % 4];
-		uint64_t value;
+	struct memory_word word;
 
-		memcpy(&off, data, sizeof(off));
-		memcpy(&value, data + 4, sizeof(value));
-		off &= 0xffffff;
-		/* numbers that lead into the memory are worth more than those that do not */
-		if (data[3] & 128)
-			value = JVM_BASE + value % sizeof(jvm->bytes);
-		jvm_put(jvm, place_of(off, data[3]), value, bytes);
-	}
+	while (memory_word_take(&data, &size, JVM_BASE, sizeof(jvm->bytes), &word))
+		jvm_put(jvm, place_of(word.off, word.where), word.value, word.bytes);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -10,6 +10,7 @@
 
 #include "jit/jit_file.h"
 #include "parse/job.h"
+#include "tests/support/memory_word.h"
 #include "tests/support/registered_memory.h"
 #include "tests/support/require.h"
 
@@ -17,17 +18,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void overwrite(struct registered_memory *process, const uint8_t *data, size_t size)
 {
-	for (; size >= 12; data += 12, size -= 12) {
-		uint32_t bytes = 1u << data[3] % 4, off;
-		uint64_t value;
+	struct memory_word word;
 
-		memcpy(&off, data, sizeof(off));
-		memcpy(&value, data + 4, sizeof(value));
-		/* numbers that lead into the memory are worth more than those that do not */
-		if (data[3] & 128)
-			value = REG_BASE + value % REG_SIZE;
-		registered_put(process, (off & 0xffffff) % (REG_SIZE - 8), &value, bytes);
-	}
+	while (memory_word_take(&data, &size, REG_BASE, REG_SIZE, &word))
+		registered_put(process, word.off % (REG_SIZE - 8), &word.value, word.bytes);
 }
 
 static void find(struct jit_memory *memory)

@@ -3,9 +3,7 @@
 """Write the seeds of fuzz_hotspot: make-hotspot-seeds.py FOLDER. Each is a version, and triples of address, size and value
 that are put into the memory of a JVM (tests/support/jvm_memory.h)."""
 
-import os
-import struct
-import sys
+import memory_seeds
 
 HASH, NUMBERS = 0x2000, 0x3000  # from the beginning of the memory on, as all addresses here
 SEEDS = {
@@ -20,14 +18,5 @@ SEEDS = {
     "sizes-of-minus-1": (1, [(0x1000c, 2, 0xffffffff), (0x10000, 3, (1 << 64) - 1)]),
 }
 
-
-def main():
-    for name, (version, parts) in SEEDS.items():
-        data = bytes([version]) + b"".join(
-            struct.pack("<I", at & 0xffffff | how << 24) + struct.pack("<Q", value) for at, how, value in parts)
-        with open(os.path.join(sys.argv[1], name), "wb") as file:
-            file.write(data)
-
-
 if __name__ == "__main__":
-    main()
+    memory_seeds.write(SEEDS)

@@ -3,9 +3,7 @@
 """Write the seeds of fuzz_registered: make-registered-seeds.py FOLDER. Each is a kind of file, and triples of address, size and
 value that are put into the memory of a process (tests/support/registered_memory.h)."""
 
-import os
-import struct
-import sys
+import memory_seeds
 
 ENTRY, FILE, FRAMES = 0x500, 0x800, 0x1000  # offsets in the memory
 SECTIONS, SYMBOLS = FILE + 64, FILE + 64 + 5 * 64  # of a file
@@ -24,14 +22,5 @@ SEEDS = {
     "endless-cie": (1, [(FRAMES, 2, 0)]),
 }
 
-
-def main():
-    for name, (kind, parts) in SEEDS.items():
-        data = bytes([kind]) + b"".join(
-            struct.pack("<I", at & 0xffffff | how << 24) + struct.pack("<Q", value) for at, how, value in parts)
-        with open(os.path.join(sys.argv[1], name), "wb") as file:
-            file.write(data)
-
-
 if __name__ == "__main__":
-    main()
+    memory_seeds.write(SEEDS)

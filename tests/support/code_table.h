@@ -33,3 +33,26 @@ static inline struct table *code_table(const uint8_t *text, size_t text_size,
 	elf_builder_fini(&elf);
 	return table;
 }
+
+/* The same of code that begins with one function of @size bytes with the CFI @cfi [cfi_size]. */
+static inline struct table *code_table_of_one(const uint8_t *text, size_t text_size, size_t size,
+					      const uint8_t *cfi, size_t cfi_size,
+					      const uint8_t *names, size_t names_size,
+					      const struct table_limits *limits)
+{
+	struct cfi_builder b;
+	struct table *table;
+
+	cfi_builder_init(&b, CFI_SOURCE_EH_FRAME);
+	cfi_builder_usual_cie(&b);
+	cfi_builder_fde(&b, CFI_BUILDER_TEXT, size, cfi, cfi_size);
+	table = code_table(text, text_size, &b, names, names_size, limits);
+	cfi_builder_fini(&b);
+	return table;
+}
+
+/* The rule at offset @off of the code. */
+static inline const struct fpl_rule *code_table_at(const struct table *table, uint64_t off)
+{
+	return table_find(table, CFI_BUILDER_TEXT + off);
+}

@@ -6,17 +6,7 @@
 #include "base/clock.h"
 #include "parse/file_cache.h"
 #include "tests/support/skip_test.h"
-
-/* The clock goes on by that at once. */
-static uint64_t skipped_ns;
-
-uint64_t __real_clock_monotonic_ns(void);
-uint64_t __wrap_clock_monotonic_ns(void);
-
-uint64_t __wrap_clock_monotonic_ns(void)
-{
-	return __real_clock_monotonic_ns() + skipped_ns;
-}
+#include "tests/support/skipped_clock.h"
 
 static struct parse_key key_of(uint8_t name)
 {

@@ -20,19 +20,9 @@
 #include "obj/opener.h"
 #include "tests/support/children.h"
 #include "tests/support/skip_test.h"
+#include "tests/support/skipped_clock.h"
 
 #define MS 1000000ull
-
-/* The clock goes on by that at once. */
-static uint64_t skipped_ns;
-
-uint64_t __real_clock_monotonic_ns(void);
-uint64_t __wrap_clock_monotonic_ns(void);
-
-uint64_t __wrap_clock_monotonic_ns(void)
-{
-	return __real_clock_monotonic_ns() + skipped_ns;
-}
 
 struct world {
 	struct opener *opener;

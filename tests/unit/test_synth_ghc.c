@@ -72,11 +72,6 @@ static struct table *filled(const uint8_t *code, const uint8_t *cfi, size_t cfi_
 	return table;
 }
 
-static const struct fpl_rule *at(const struct table *table, uint64_t off)
-{
-	return table_find(table, CFI_BUILDER_TEXT + off);
-}
-
 static void haskell_code_has_one_rule(void **state)
 {
 	static const int8_t places[FPL_NR_SAVED] = { -7, -6, -5, -4, -3, -2 };
@@ -88,7 +83,7 @@ static void haskell_code_has_one_rule(void **state)
 		struct table *table = filled(code, BYTES(CFI), is_debug, &patient_limits);
 
 		for (uint64_t off = AT_HASKELL; off < AT_C; off++) {
-			const struct fpl_rule *rule = at(table, off);
+			const struct fpl_rule *rule = code_table_at(table, off);
 
 			assert_int_equal(rule->cfa, FPL_CFA_HASKELL);
 			assert_int_equal(rule->flags, FPL_RULE_SYNTH);
@@ -98,9 +93,9 @@ static void haskell_code_has_one_rule(void **state)
 			assert_memory_equal(rule->saved, places, sizeof(places));
 		}
 		/* other code has its own rows */
-		assert_int_equal(at(table, 0)->cfa_off, 8);
-		assert_int_equal(at(table, AT_C)->cfa_off, 8);
-		assert_true(at(table, AT_ASSEMBLY)->cfa != FPL_CFA_HASKELL);
+		assert_int_equal(code_table_at(table, 0)->cfa_off, 8);
+		assert_int_equal(code_table_at(table, AT_C)->cfa_off, 8);
+		assert_true(code_table_at(table, AT_ASSEMBLY)->cfa != FPL_CFA_HASKELL);
 		table_destroy(table);
 	}
 }
@@ -133,23 +128,20 @@ static void code_that_has_a_frame_itself_says_so(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		uint8_t code[APPLY_SIZE];
-		struct cfi_builder b;
 		struct table *table;
 
 		print_message("%s\n", cases[i].what);
 		make_code(code);
 		memcpy(code + AT_C, apply + AT_C, APPLY_SIZE - AT_C);
 		code[cases[i].at] = cases[i].value;
-		cfi_builder_init(&b, CFI_SOURCE_EH_FRAME);
-		cfi_builder_usual_cie(&b);
-		cfi_builder_fde(&b, CFI_BUILDER_TEXT, RUN_SIZE, BYTES(CFI));
-		table = code_table(code, APPLY_SIZE, &b, NULL, 0, &patient_limits);
-		cfi_builder_fini(&b);
+		table = code_table_of_one(code, APPLY_SIZE, RUN_SIZE, BYTES(CFI), NULL, 0,
+					  &patient_limits);
 		for (uint64_t off = AT_HASKELL; off < APPLY_SIZE; off++) {
 			bool is_own = off >= AT_APPLY && off < APPLY_END;
 
-			assert_int_equal(at(table, off)->cfa, FPL_CFA_HASKELL);
-			assert_int_equal(at(table, off)->regs >> 4, is_own ? cases[i].own : 0);
+			assert_int_equal(code_table_at(table, off)->cfa, FPL_CFA_HASKELL);
+			assert_int_equal(code_table_at(table, off)->regs >> 4,
+					 is_own ? cases[i].own : 0);
 		}
 		table_destroy(table);
 	}

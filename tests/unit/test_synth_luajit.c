@@ -48,20 +48,8 @@ _Static_assert(sizeof(CODE) - 1 == SIZE, "the offsets are those of the code");
 static struct table *mended(const uint8_t *code, const uint8_t *cfi, size_t cfi_size,
 			    const uint8_t *names, size_t names_size)
 {
-	struct cfi_builder b;
-	struct table *table;
-
-	cfi_builder_init(&b, CFI_SOURCE_EH_FRAME);
-	cfi_builder_usual_cie(&b);
-	cfi_builder_fde(&b, CFI_BUILDER_TEXT, SIZE, cfi, cfi_size);
-	table = code_table(code, SIZE, &b, names, names_size, &patient_limits);
-	cfi_builder_fini(&b);
-	return table;
-}
-
-static const struct fpl_rule *at(const struct table *table, uint64_t off)
-{
-	return table_find(table, CFI_BUILDER_TEXT + off);
+	return code_table_of_one(code, SIZE, SIZE, cfi, cfi_size, names, names_size,
+				 &patient_limits);
 }
 
 /* [@start, @end) has CFA = rsp + @cfa_off, and registers that are in the frame above rsp alone. */
@@ -70,7 +58,7 @@ static void check(const struct table *table, uint64_t start, uint64_t end, int c
 	static const int8_t places[FPL_NR_SAVED] = { -3, -2, 0, 0, -5, -4 };
 
 	for (uint64_t off = start; off < end; off++) {
-		const struct fpl_rule *rule = at(table, off);
+		const struct fpl_rule *rule = code_table_at(table, off);
 
 		assert_int_equal(rule->cfa, FPL_CFA_REG);
 		assert_int_equal(rule->regs & 15, ARCH_SP);
@@ -113,7 +101,7 @@ static void each_place_has_its_rule(void **state)
 	for (uint64_t off = AT_HANDLER; off < AT_RETHROW; off++) {
 		static const int8_t places[FPL_NR_SAVED] = { -3, -2, -10, -11, -5, -4 };
 
-		rule = *at(table, off);
+		rule = *code_table_at(table, off);
 		assert_int_equal(rule.cfa, FPL_CFA_LUAJIT);
 		assert_int_equal(rule.regs, ARCH_R14 | 10 << 4);
 		assert_int_equal(rule.cfa_off, -0xe10);
@@ -121,7 +109,7 @@ static void each_place_has_its_rule(void **state)
 		assert_memory_equal(rule.saved, places, sizeof(places));
 	}
 	assert_true(table_find_rule(table, FPL_CFA_LUAJIT, &rule));
-	assert_memory_equal(&rule, at(table, AT_HANDLER), sizeof(rule));
+	assert_memory_equal(&rule, code_table_at(table, AT_HANDLER), sizeof(rule));
 	assert_false(table_find_rule(table, FPL_CFA_HEIGHT, &rule));
 	table_destroy(table);
 }
@@ -156,7 +144,7 @@ static void the_way_out_of_another_form_has_no_rule(void **state)
 		code[cases[i].at] = cases[i].value;
 		table = mended(code, BYTES(CFI), BYTES(NAMES));
 		assert_false(table_find_rule(table, FPL_CFA_LUAJIT, &rule));
-		assert_int_equal(at(table, AT_HANDLER)->cfa_off, 80);
+		assert_int_equal(code_table_at(table, AT_HANDLER)->cfa_off, 80);
 		table_destroy(table);
 	}
 }
@@ -169,16 +157,16 @@ static void other_programs_are_left_alone(void **state)
 	struct table *table = mended((const uint8_t *)CODE, BYTES(CFI), BYTES(no_name));
 
 	(void)state;
-	assert_int_equal(at(table, AT_HANDLER)->cfa, FPL_CFA_REG);
+	assert_int_equal(code_table_at(table, AT_HANDLER)->cfa, FPL_CFA_REG);
 	check(table, 0, SIZE, 80);
 	table_destroy(table);
 	table = mended((const uint8_t *)CODE, BYTES(other_frame), BYTES(NAMES));
-	assert_int_equal(at(table, AT_ENTER)->cfa_off, 88);
-	assert_int_equal(at(table, AT_LEAVE + 10)->cfa_off, 88);
+	assert_int_equal(code_table_at(table, AT_ENTER)->cfa_off, 88);
+	assert_int_equal(code_table_at(table, AT_LEAVE + 10)->cfa_off, 88);
 	table_destroy(table);
 	table = mended((const uint8_t *)CODE, BYTES(by_rbp), BYTES(NAMES));
-	assert_int_equal(at(table, AT_HANDLER)->cfa, FPL_CFA_REG);
-	assert_int_equal(at(table, AT_ENTER)->cfa_off, 80);
+	assert_int_equal(code_table_at(table, AT_HANDLER)->cfa, FPL_CFA_REG);
+	assert_int_equal(code_table_at(table, AT_ENTER)->cfa_off, 80);
 	table_destroy(table);
 }
 
