@@ -13,6 +13,7 @@
 #include "cli/sampling_run.h"
 #include "cli/stack_options.h"
 #include "cli/verbs.h"
+#include "preload/preload.h"
 #include "profile/heap_preload.h"
 #include "profile/probe_event.h"
 #include "view/measure.h"
@@ -20,8 +21,12 @@
 /* Bytes to a sampled one, as Go and tcmalloc have it. */
 #define SAMPLE_BYTES (512u << 10)
 #define STRIDE_MAX   (1u << 30)
-#define LIVE_LEAST   1024u
-#define LIVE_MOST    (1u << 24)
+
+/* Samples a second of a thread with the library: at 10 us each, a hundredth of its time. */
+#define SAMPLE_RATE 1000u
+#define NO_RATE	    UINT32_MAX /* not asked for */
+#define LIVE_LEAST  1024u
+#define LIVE_MOST   (1u << 24)
 
 /*
  * The least that breakpoints cost a program, of a call that allocates (one at its entry, one at its
@@ -43,6 +48,7 @@ enum {
 	KEY_BYTES,
 	KEY_ALLOCATOR,
 	KEY_PRELOAD,
+	KEY_RATE,
 	KEY_MAX
 };
 
@@ -62,6 +68,9 @@ static const struct argp_option options_list[] = {
 	{ "preload", KEY_PRELOAD, NULL, 0,
 	  "Have COMMAND load a small library that samples in the process: without a breakpoint in malloc and free",
 	  0 },
+	{ "max-rate", KEY_RATE, "N", 0,
+	  "With --preload: about so many samples a second of each thread at most, beyond that one stands for more bytes (default 1000, or no bound with --sample-bytes; 0: no bound)",
+	  0 },
 	{ "max-live", KEY_MAX, "N", 0,
 	  "Room for sampled allocations that are not freed (default 262144; 100 bytes each)", 0 },
 	{ 0 },
@@ -74,7 +83,8 @@ static const struct argp_child children[] = { { .argp = &sampling_own_argp },
 struct heap {
 	struct sampling_options sampling;
 	const char *shown; /* the option that chose it; NULL: none did */
-	uint64_t stride;
+	uint64_t stride;   /* 0: not asked for */
+	uint32_t rate;	   /* NO_RATE: not asked for */
 	const char *allocator;
 	bool is_preloaded;
 	struct heap_preload preload;   /* owned, then */
@@ -102,7 +112,7 @@ static void preload(struct heap *heap, struct argp_state *state)
 		       "--preload: wants -- COMMAND: a process that runs loads no library any more");
 	if (heap->allocator)
 		refuse(state, "--preload and --allocator exclude each other");
-	if (heap_preload_find(heap->stride, &heap->preload, &err))
+	if (heap_preload_find(heap->stride, heap->rate, &heap->preload, &err))
 		argp_failure(state, CLI_EXIT_CANNOT_RUN, 0, "%s", err.msg);
 	sampling->heap.preload = heap->preload.path;
 	sampling->command_environment = heap->preload.environment;
@@ -124,6 +134,13 @@ static void check(struct heap *heap, struct argp_state *state)
 		refuse(state, "-K: programs allocate in user code");
 	if (sampling->compare || sampling->record_path)
 		refuse(state, "--record-walks: is for fpless profile");
+	if (heap->rate != NO_RATE && !heap->is_preloaded)
+		refuse(state,
+		       "--max-rate: wants --preload: else the kernel side samples by bytes alone");
+	if (heap->rate == NO_RATE)
+		heap->rate = heap->stride ? 0 : SAMPLE_RATE;
+	if (!heap->stride)
+		heap->stride = SAMPLE_BYTES;
 	sampling->sources[0] = source_spec_heap(heap->stride);
 	sampling->sources[0].allocator = heap->allocator;
 	if (heap->is_preloaded)
@@ -164,6 +181,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_PRELOAD:
 		return heap->is_preloaded = true, 0;
+	case KEY_RATE:
+		if (!parse_number(arg, 0, PRELOAD_RATE_MAX, &value))
+			refuse(state, "--max-rate %s: expected 0 to %u", arg, PRELOAD_RATE_MAX);
+		heap->rate = (uint32_t)value;
+		return 0;
 	case KEY_MAX:
 		if (!parse_number(arg, LIVE_LEAST, LIVE_MOST, &value))
 			refuse(state, "--max-live %s: expected %u to %u", arg, LIVE_LEAST,
@@ -294,7 +316,7 @@ static void report(void *ctx, FILE *to)
 
 int cmd_heap(int argc, char **argv)
 {
-	struct heap heap = { .stride = SAMPLE_BYTES };
+	struct heap heap = { .rate = NO_RATE };
 	const struct sampling_verb verb = {
 		.ctx = &heap,
 		.open = say_cost,

@@ -9,7 +9,7 @@
  *                                               of all it stands
  *   otel_memory:free(address)                   of an allocation that was told
  *
- * It allocates nothing itself, takes no lock, and makes no system call.
+ * It allocates nothing itself, takes no lock, and makes no system call, unless the clock is one.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -17,10 +17,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "preload/mark.h"
 #include "preload/next.h"
+#include "preload/pace.h"
 #include "preload/preload.h"
 #include "preload/strata.h"
 #include "preload/told_set.h"
@@ -41,18 +43,37 @@ __attribute__((__section__(".probes"), __used__)) volatile uint16_t otel_memory_
 static __thread struct strata strata;
 /* In no function's frame: with a pointer into one it could not end in a jump. */
 static __thread struct told_slot freed;
-static uint64_t stride; /* 0: not known yet */
+static __thread struct pace pace;
+static uint64_t stride; /* 0: not known yet, nor is the rate */
+static uint32_t rate;	/* 0: none */
 struct told_set told;
 
-/* The stride that fpless wants; 0: it is too early to ask. */
-static uint64_t read_stride(void)
+/* The number of a variable, 1 to @most; @otherwise: it says none. */
+static uint64_t read_number(const char *name, uint64_t most, uint64_t otherwise)
 {
-	const char *text = environ ? getenv(PRELOAD_STRIDE) : NULL;
+	const char *text = getenv(name);
 	unsigned long long value = text ? strtoull(text, NULL, 10) : 0;
 
+	return value && value <= most ? value : otherwise;
+}
+
+/* Read what fpless wants. Returns the stride; 0: it is too early to ask. */
+static uint64_t read_wanted(void)
+{
 	if (!environ)
 		return 0;
-	return value && value <= PRELOAD_STRIDE_MAX ? value : PRELOAD_STRIDE_DEFAULT;
+	__atomic_store_n(&rate, (uint32_t)read_number(PRELOAD_RATE, PRELOAD_RATE_MAX, 0),
+			 __ATOMIC_RELAXED);
+	return read_number(PRELOAD_STRIDE, PRELOAD_STRIDE_MAX, PRELOAD_STRIDE_DEFAULT);
+}
+
+/* Milliseconds are enough, and that clock costs least. */
+static uint64_t now_ns(void)
+{
+	struct timespec now = { 0 };
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	return (uint64_t)now.tv_sec * PACE_NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
 /* A number that no other thread has, nor the same thread of another run. */
@@ -71,14 +92,16 @@ static uint64_t seed(void)
 /* Begin to sample in this thread. False: it is too early. */
 static bool begin(void)
 {
-	uint64_t wanted = __atomic_load_n(&stride, __ATOMIC_RELAXED);
+	uint64_t wanted = __atomic_load_n(&stride, __ATOMIC_ACQUIRE);
 
 	if (!wanted) {
-		wanted = read_stride();
-		__atomic_store_n(&stride, wanted, __ATOMIC_RELAXED);
+		wanted = read_wanted();
+		__atomic_store_n(&stride, wanted, __ATOMIC_RELEASE);
 	}
-	if (wanted)
+	if (wanted) {
 		strata_begin(&strata, seed(), wanted);
+		pace_begin(&pace, wanted, now_ns());
+	}
 	return wanted;
 }
 
@@ -88,7 +111,7 @@ static bool begin(void)
  */
 APART static uint64_t choose(size_t size)
 {
-	uint64_t nr;
+	uint64_t weight;
 
 	if (size > SIZE_LIMIT || (!strata.seed && !begin()))
 		return NOT_CHOSEN;
@@ -96,8 +119,13 @@ APART static uint64_t choose(size_t size)
 		strata.left -= size;
 		return NOT_CHOSEN;
 	}
-	nr = strata_take(&strata, size, stride);
-	return otel_memory_alloc_semaphore ? nr * stride : NOT_CHOSEN;
+	weight = strata_take(&strata, size, pace.stride);
+	if (!otel_memory_alloc_semaphore)
+		return NOT_CHOSEN;
+	/* each byte is a sample where a stride is one: all are asked for */
+	if (rate && stride > 1 && pace_count(&pace))
+		pace_look(&pace, stride, PRELOAD_STRIDE_MAX, rate, now_ns());
+	return weight;
 }
 
 /*

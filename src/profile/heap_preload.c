@@ -38,7 +38,7 @@ static int find(char ret[PATH_MAX], struct fpl_err *err)
 			own);
 }
 
-int heap_preload_find(uint64_t stride, struct heap_preload *ret, struct fpl_err *err)
+int heap_preload_find(uint64_t stride, uint32_t rate, struct heap_preload *ret, struct fpl_err *err)
 {
 	const char *others = getenv(LD_PRELOAD);
 	int code;
@@ -58,15 +58,18 @@ int heap_preload_find(uint64_t stride, struct heap_preload *ret, struct fpl_err 
 		ret->words[0] = NULL;
 	if (asprintf(&ret->words[1], PRELOAD_STRIDE "=%" PRIu64, stride) < 0)
 		ret->words[1] = NULL;
-	if (!ret->words[0] || !ret->words[1])
-		return fpl_fail(err, -ENOMEM, "--preload: out of memory");
-	ret->environment[0] = ret->words[0];
-	ret->environment[1] = ret->words[1];
+	if (asprintf(&ret->words[2], PRELOAD_RATE "=%" PRIu32, rate) < 0)
+		ret->words[2] = NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(ret->words); i++) {
+		if (!ret->words[i])
+			return fpl_fail(err, -ENOMEM, "--preload: out of memory");
+		ret->environment[i] = ret->words[i];
+	}
 	return 0;
 }
 
 void heap_preload_fini(struct heap_preload *preload)
 {
-	free(preload->words[0]);
-	free(preload->words[1]);
+	for (size_t i = 0; i < ARRAY_SIZE(preload->words); i++)
+		free(preload->words[i]);
 }

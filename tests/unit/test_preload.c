@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "preload/pace.h"
 #include "preload/strata.h"
 #include "preload/told_set.h"
 
@@ -19,8 +20,8 @@ static uint32_t lcg(uint32_t *seed)
 	return (*seed = *seed * 1664525u + 1013904223u) >> 8;
 }
 
-/* The points among @nr allocations, as the library asks for them. */
-static uint64_t points_of(struct strata *strata, uint64_t size, uint64_t stride)
+/* What an allocation weighs, as the library asks. */
+static uint64_t weight_of(struct strata *strata, uint64_t size, uint64_t stride)
 {
 	if (size >= strata->left)
 		return strata_take(strata, size, stride);
@@ -36,16 +37,17 @@ static void each_stratum_has_one_point(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(strides) / sizeof(strides[0]); i++) {
 		struct strata strata = { 0 };
-		uint64_t bytes = 0, points = 0, stride = strides[i];
+		uint64_t bytes = 0, weight = 0, stride = strides[i];
 
 		strata_begin(&strata, i + 1, stride);
 		for (unsigned int k = 0; k < 100000; k++) {
 			uint64_t size = lcg(&random) % (lcg(&random) % 16 ? 200 : 20 * stride);
 
 			bytes += size;
-			points += points_of(&strata, size, stride);
+			weight += weight_of(&strata, size, stride);
 			/* the last stratum is open: its point may have come or not */
-			assert_in_range(points, bytes / stride, (bytes + stride - 1) / stride);
+			assert_in_range(weight, bytes / stride * stride,
+					(bytes + stride - 1) / stride * stride);
 		}
 	}
 }
@@ -56,17 +58,73 @@ static void no_size_is_preferred(void **state)
 	enum { NR = 2000000, SMALL = 3, LARGE = 97, STRIDE = 1000 };
 	struct strata strata = { 0 };
 	uint64_t small = 0, large = 0;
-	double sigma = sqrt(NR * (double)SMALL / STRIDE);
+	double sigma = sqrt(NR * (double)SMALL * STRIDE);
 
 	(void)state;
 	strata_begin(&strata, 12345, STRIDE);
 	for (unsigned int i = 0; i < NR; i++) {
-		small += points_of(&strata, SMALL, STRIDE);
-		large += points_of(&strata, LARGE, STRIDE);
+		small += weight_of(&strata, SMALL, STRIDE);
+		large += weight_of(&strata, LARGE, STRIDE);
 	}
 	/* the seed is fixed: it passes or fails for good */
-	assert_true(fabs((double)small - NR * (double)SMALL / STRIDE) < 5 * sigma);
-	assert_true(fabs((double)large - NR * (double)LARGE / STRIDE) < 5 * sigma);
+	assert_true(fabs((double)small - NR * (double)SMALL) < 5 * sigma);
+	assert_true(fabs((double)large - NR * (double)LARGE) < 5 * sigma);
+}
+
+/* The same while strides change, which they do behind a sample. */
+static void sums_hold_while_the_stride_changes(void **state)
+{
+	enum { NR = 4000000, SMALL = 3, LARGE = 97, LEAST = 256, MOST = 4096 };
+	struct strata strata = { 0 };
+	uint64_t small = 0, large = 0, bytes = 0, stride = LEAST;
+	double sigma = sqrt(NR * (double)SMALL * MOST);
+	uint32_t random = 1;
+
+	(void)state;
+	strata_begin(&strata, 12345, stride);
+	for (unsigned int i = 0; i < NR; i++) {
+		uint64_t size = i % 2 ? LARGE : SMALL;
+		uint64_t weight = weight_of(&strata, size, stride);
+
+		*(i % 2 ? &large : &small) += weight;
+		bytes += size;
+		assert_in_range(small + large + MOST, bytes, bytes + 2 * (uint64_t)MOST);
+		if (weight)
+			stride = (uint64_t)LEAST << lcg(&random) % 5;
+	}
+	assert_true(fabs((double)small - NR / 2 * (double)SMALL) < 5 * sigma);
+	assert_true(fabs((double)large - NR / 2 * (double)LARGE) < 5 * sigma);
+}
+
+/* @nr looks at the clock, @ms apart, of a thread that may take a thousand samples a second. */
+static uint64_t stride_after(struct pace *pace, unsigned int nr, uint64_t ms)
+{
+	for (unsigned int i = 0; i < nr; i++) {
+		uint64_t now_ns = pace->since_ns + ms * 1000000;
+
+		for (unsigned int k = 1; k < PACE_SAMPLES; k++)
+			assert_false(pace_count(pace));
+		assert_true(pace_count(pace));
+		pace_look(pace, 512, 8192, 1000, now_ns);
+	}
+	return pace->stride;
+}
+
+static void fewer_samples_are_taken_of_a_thread_with_many(void **state)
+{
+	struct pace pace;
+
+	(void)state;
+	pace_begin(&pace, 512, 1000);
+	/* 64 samples are to take 64 ms, and at most four times as long with a stride that has grown
+	 */
+	assert_int_equal(stride_after(&pace, 1, 63), 1024);
+	assert_int_equal(stride_after(&pace, 5, 64), 1024);
+	assert_int_equal(stride_after(&pace, 5, 256), 1024);
+	assert_int_equal(stride_after(&pace, 2, 0), 4096);
+	assert_int_equal(stride_after(&pace, 9, 0), 8192);
+	assert_int_equal(stride_after(&pace, 1, 257), 4096);
+	assert_int_equal(stride_after(&pace, 9, 100000), 512);
 }
 
 static uintptr_t address(size_t idx)
@@ -165,6 +223,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_stratum_has_one_point),
 		cmocka_unit_test(no_size_is_preferred),
+		cmocka_unit_test(sums_hold_while_the_stride_changes),
+		cmocka_unit_test(fewer_samples_are_taken_of_a_thread_with_many),
 		cmocka_unit_test(what_was_added_is_taken_once),
 		cmocka_unit_test(none_is_lost_where_there_is_no_room),
 		cmocka_unit_test(threads_do_not_disturb_each_other),
