@@ -71,6 +71,17 @@ __u64 block_ns;
 /* The books of threads that have ended, and, once sleeper.h has closed them, of all others. */
 struct fpl_times times;
 
+/* The same by thread. Made at the start: nothing may be allocated where a thread is switched. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, FPL_THREAD_SUMS_MAX);
+	__type(key, struct fpl_thread_key);
+	__type(value, struct fpl_thread_sum);
+} thread_sums SEC(".maps");
+
+/* The threads that the map has no room for. */
+struct fpl_thread_sum thread_sums_beyond;
+
 static __always_inline struct fpl_thread_times *times_of(struct task_struct *task)
 {
 	return bpf_task_storage_get(&thread_times, task, 0, 0);
@@ -161,9 +172,34 @@ static __always_inline void waits_close(struct fpl_waits *waits, struct fpl_wait
 	__sync_fetch_and_add(&sums->nr, waits->nr);
 }
 
-/* The thread's books are closed: add them to those of the run. */
-static __always_inline void times_close(struct fpl_thread_times *t)
+/* Add the books to those of the thread's number. */
+static __noinline int thread_sum_add(struct task_struct *task, const struct fpl_thread_times *t)
 {
+	struct fpl_thread_key key = { .tgid = tgid_of(task), .tid = tid_of(task) };
+	struct fpl_thread_sum *sum = bpf_map_lookup_elem(&thread_sums, &key);
+
+	if (!sum) {
+		static const struct fpl_thread_sum none;
+
+		bpf_map_update_elem(&thread_sums, &key, &none, BPF_NOEXIST);
+		sum = bpf_map_lookup_elem(&thread_sums, &key);
+	}
+	if (!sum)
+		sum = &thread_sums_beyond;
+	for (__u32 i = 0; i < FPL_TIME_COUNT; i++)
+		__sync_fetch_and_add(&sum->ns[i], t->ns[i]);
+	__sync_fetch_and_add(&sum->blocks, t->blocked.nr);
+	__sync_fetch_and_add(&sum->waits, t->runnable.nr);
+	__sync_fetch_and_add(&sum->threads, 1);
+	bpf_probe_read_kernel(sum->comm, sizeof(sum->comm), &task->comm);
+	return 0;
+}
+
+/* The books of @task are closed: add them to those of the run. */
+static __always_inline void times_close(struct task_struct *task, struct fpl_thread_times *t)
+{
+	if (config.flags & FPL_CONFIG_THREAD_SUMS)
+		thread_sum_add(task, t);
 #pragma GCC unroll 4
 	for (__u32 i = 0; i < FPL_TIME_COUNT; i++)
 		__sync_fetch_and_add(&times.ns[i], t->ns[i]);
@@ -311,7 +347,7 @@ static __always_inline void switched_out(struct fpl_thread_times *t, struct task
 		  now_ns);
 	if (state & STATE_DEAD) {
 		if (times_may_close(t, was))
-			times_close(t);
+			times_close(prev, t);
 		return;
 	}
 	/* a frozen thread would run on, if it were let */
@@ -356,7 +392,7 @@ static __always_inline void switched_late(struct task_struct *prev)
 		return;
 	ns = times_end(t, was == FPL_THREAD_UNKNOWN ? FPL_THREAD_RUNNING : was);
 	times_unended(was, ns);
-	times_close(t);
+	times_close(prev, t);
 }
 
 /* The kernel's state of a thread that leaves its CPU; 0: it would run on. @told: as the kernel

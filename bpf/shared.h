@@ -8,7 +8,7 @@
 
 #include <linux/types.h>
 
-#define FPL_SHARED_VERSION 21u
+#define FPL_SHARED_VERSION 22u
 
 /* Limits that size a map value or bound a loop. Limits that a user may change are options. */
 #define FPL_DEPTH_MAX	     2048u /* user frames of a stack that are kept: --max-depth in all */
@@ -555,12 +555,13 @@ struct fpl_life {
 #define FPL_CONFIG_STACKS      32768u /* sample each thread once, at the end, but those on a CPU */
 /* With FPL_CONFIG_WAKERS: samples are of both: of the thread that waits, whose key has links (enum
  * fpl_wait_word), and of the one that ended it, FPL_SAMPLE_WAKER. */
-#define FPL_CONFIG_PAIRS   4194304u
-#define FPL_CONFIG_LOCKS   262144u /* with FPL_CONFIG_PAIRS: waits at locks alone: the key is one */
-#define FPL_CONFIG_REGIONS 524288u /* methods for code made at run time (shared_region.h) */
-#define FPL_CONFIG_SQUARES 1048576u /* samples differ in weight, and count no objects */
-#define FPL_CONFIG_TOLD	   2097152u /* programs tell of allocations: `tolds` */
-#define FPL_CONFIG_CALLS   8388608u /* the key of a wait is the system call: arch_call() */
+#define FPL_CONFIG_PAIRS       4194304u
+#define FPL_CONFIG_LOCKS       262144u /* with FPL_CONFIG_PAIRS: waits at locks alone: the key is one */
+#define FPL_CONFIG_REGIONS     524288u	 /* methods for code made at run time (shared_region.h) */
+#define FPL_CONFIG_SQUARES     1048576u	 /* samples differ in weight, and count no objects */
+#define FPL_CONFIG_TOLD	       2097152u	 /* programs tell of allocations: `tolds` */
+#define FPL_CONFIG_CALLS       8388608u	 /* the key of a wait is the system call: arch_call() */
+#define FPL_CONFIG_THREAD_SUMS 16777216u /* the times of threads are kept by thread, too */
 
 enum fpl_unwind {
 	FPL_UNWIND_AUTO, /* CFI; frame-pointer steps where CFI is missing */

@@ -89,6 +89,23 @@ struct fpl_times {
 	__u64 threads_without;	       /* their books could not be begun */
 };
 
+/*
+ * Key and value of the hash map `thread_sums`, with FPL_CONFIG_THREAD_SUMS: the times of all
+ * threads that had one number. In another PID namespace a thread that has ended has none: tid 0.
+ */
+struct fpl_thread_key {
+	__u32 tgid, tid;
+};
+
+struct fpl_thread_sum {
+	__u64 ns[FPL_TIME_COUNT];
+	__u64 blocks, waits; /* waits while blocked, and for a CPU */
+	__u64 threads;
+	char comm[16]; /* of the last one */
+};
+
+#define FPL_THREAD_SUMS_MAX 65536u
+
 /* The iterator goes over all threads and does this with their books. */
 enum fpl_times_pass {
 	FPL_TIMES_BEGIN,

@@ -302,7 +302,7 @@ static __always_inline int times_take(struct task_struct *task, struct fpl_threa
 		due_ns = times_last(task, t, state, ns);
 		flags = wait_flags(t, state);
 	}
-	times_close(t);
+	times_close(task, t);
 	if (due_ns && sleeper_sample(task, due_ns, flags)) {
 		times_add_sampled(state, -due_ns);
 		times_unended(state, due_ns);

@@ -13,7 +13,6 @@
 #include "cli/sampling_run.h"
 #include "cli/stack_options.h"
 #include "cli/verbs.h"
-#include "preload/preload.h"
 #include "profile/heap_preload.h"
 #include "profile/probe_event.h"
 #include "view/measure.h"
@@ -24,6 +23,7 @@
 
 /* Samples a second of a thread with the library: at 10 us each, a hundredth of its time. */
 #define SAMPLE_RATE 1000u
+#define RATE_MAX    1000000u
 #define NO_RATE	    UINT32_MAX /* not asked for */
 #define LIVE_LEAST  1024u
 #define LIVE_MOST   (1u << 24)
@@ -182,8 +182,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_PRELOAD:
 		return heap->is_preloaded = true, 0;
 	case KEY_RATE:
-		if (!parse_number(arg, 0, PRELOAD_RATE_MAX, &value))
-			refuse(state, "--max-rate %s: expected 0 to %u", arg, PRELOAD_RATE_MAX);
+		if (!parse_number(arg, 0, RATE_MAX, &value))
+			refuse(state, "--max-rate %s: expected 0 to %u", arg, RATE_MAX);
 		heap->rate = (uint32_t)value;
 		return 0;
 	case KEY_MAX:

@@ -15,11 +15,14 @@
 /* End the process with one line and CLI_EXIT_USAGE. */
 #define refuse(state, ...) argp_failure(state, CLI_EXIT_USAGE, 0, __VA_ARGS__)
 
-enum { KEY_WAKERS = 0x1100 };
+enum { KEY_WAKERS = 0x1100, KEY_TOTALS };
 
 static const struct argp_option options_list[] = {
 	{ "wakers", KEY_WAKERS, NULL, 0,
 	  "Show above each stack, behind a frame --, the stack of who ended the wait", 0 },
+	{ "totals", KEY_TOTALS, NULL, 0,
+	  "Only how long each thread was on a CPU, waited for one, and was blocked: no stacks are taken, at the least cost",
+	  0 },
 	{ 0 },
 };
 
@@ -50,6 +53,25 @@ static void check_label(struct sampling_options *options, struct argp_state *sta
 		output_options_refuse_fields(&options->output, state);
 }
 
+/* Refuse what is about stacks. */
+static void check_totals(struct sampling_options *options, struct argp_state *state)
+{
+	const struct engine_blocks *blocks = &options->blocks;
+	const struct engine_blocks defaults = sampling_options_waits(blocks->states);
+	const char *other = options->nr_sources > 1			    ? "--wakers"
+			    : blocks->by_call				    ? "--by syscall"
+			    : options->events.timeline			    ? "--timeline"
+			    : options->events.stream			    ? "--stream"
+			    : blocks->period_ns != defaults.period_ns	    ? "--exact"
+			    : blocks->min_ns || blocks->max_ns < UINT64_MAX ? "-m or -M"
+									    : NULL;
+
+	if (other)
+		refuse(state, "--totals and %s exclude each other: no stacks are taken", other);
+	options->output.by |= PROFILE_BY_TID;
+	options->blocks.min_ns = UINT64_MAX; /* no wait is as long */
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct sampling_options *options = state->input;
@@ -62,12 +84,17 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_WAKERS:
 		wait_options_of_pairs(options);
 		return 0;
+	case KEY_TOTALS:
+		options->blocks.way = BLOCKED_WAY_TIMES;
+		return 0;
 	case ARGP_KEY_END:
 		check_label(options, state);
 		if (options->blocks.by_call && options->nr_sources > 1)
 			refuse(state, "--by syscall and --wakers exclude each other");
 		if (options->nr_sources > 1)
 			wait_options_check_joined(options, "--wakers", state);
+		if (options->blocks.way == BLOCKED_WAY_TIMES)
+			check_totals(options, state);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

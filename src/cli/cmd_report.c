@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "base/memory_limit.h"
 #include "cli/cli.h"
+#include "format/thread_table.h"
 #include "cli/file_guard.h"
 #include "cli/inputs.h"
 #include "cli/missing_names.h"
@@ -98,7 +99,7 @@ static int present(struct sinks *sinks, const struct report_options *options,
 	}
 	if (status || stats_status)
 		return status ? status : stats_status;
-	if (shown)
+	if (shown || thread_table_is_all(recording))
 		return CLI_EXIT_OK;
 	fpl_log(FPL_LOG_ERROR, result->refused	 ? "no samples: the filters exclude them all"
 			       : options->source ? "no samples in this time"

@@ -100,6 +100,12 @@ static bool lost_too_many(const struct sampling_options *options, uint64_t lost,
 	return true;
 }
 
+/* Is a run without samples what was asked for? */
+static bool wants_no_samples(const struct sampling_options *options)
+{
+	return options->blocks.way == BLOCKED_WAY_TIMES;
+}
+
 /* Exit code of the run, once everything is written. */
 static int judge(const struct profile *profile, const struct sampling_options *options,
 		 uint64_t shown)
@@ -110,7 +116,7 @@ static int judge(const struct profile *profile, const struct sampling_options *o
 	tally_count(profile, &tally);
 	if (lost_too_many(options, tally.lost, books->fired - books->idle - books->filtered))
 		return CLI_EXIT_STRICT;
-	if (!shown) {
+	if (!shown && !wants_no_samples(options)) {
 		say_nothing_shown(profile, options);
 		return CLI_EXIT_NO_SAMPLES;
 	}
@@ -351,7 +357,7 @@ static int judge_windows(const struct windows_sums *sums, const struct sampling_
 		return CLI_EXIT_OUTPUT;
 	if (lost_too_many(options, sums->lost, sums->passed))
 		return CLI_EXIT_STRICT;
-	if (!sums->shown && !options->window.keeper) {
+	if (!sums->shown && !options->window.keeper && !wants_no_samples(options)) {
 		say_nothing_shown(profile, options);
 		return CLI_EXIT_NO_SAMPLES;
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "format/text_report.h"
 #include "format/lock_table.h"
+#include "format/thread_table.h"
 #include "view/share.h"
 
 #include <inttypes.h>
@@ -20,7 +21,7 @@
 #include "view/terminal_text.h"
 
 /* As many lines as fit two screens; everything is in the folded and .jsonl formats. */
-enum { NR_FUNCTIONS = 30, NR_STACKS = 10, NR_FRAMES = 48, NR_NEIGHBOURED = 5 };
+enum { NR_THREADS = 30, NR_FUNCTIONS = 30, NR_STACKS = 10, NR_FRAMES = 48, NR_NEIGHBOURED = 5 };
 
 /* All that the report is about. */
 struct whole {
@@ -221,8 +222,10 @@ int text_report_write(FILE *to, const struct recording *recording,
 	(void)err;
 	frame_texts_init(recording, &text_options, &texts);
 	measure_init(recording, &whole.measure);
-	write_heading(to, recording, &whole);
+	if (!thread_table_is_all(recording))
+		write_heading(to, recording, &whole);
 	merge_stacks(&texts, MERGE_CFI, options->delimited, &merged);
+	thread_table_write(to, recording, NR_THREADS);
 	if (whole.sum) {
 		if (lock_table_fits(recording))
 			lock_table_write(to, &texts);

@@ -45,10 +45,9 @@ static inline void strata_begin(struct strata *strata, uint64_t seed, uint64_t s
 		strata_next(strata, 0, stride);
 }
 
-/*
- * What a sample of the next @size bytes weighs, at least strata->left of them, below 2^63. @stride:
- * of strata that begin from here on, 1 where it was.
- */
+/* Returns the weight of a sample of the next @size bytes, at least strata->left of them, below
+ * 2^63.
+ * @stride: of strata that begin from here on; 1 if the last one was 1. */
 static inline uint64_t strata_take(struct strata *strata, uint64_t size, uint64_t stride)
 {
 	uint64_t beyond, behind, in_last, weight = strata->stride;

@@ -109,6 +109,7 @@ enum blocked_way {
 	BLOCKED_WAY_TRACEPOINT, /* when the thread runs again: sched_exit_tp, since Linux 6.16 */
 	BLOCKED_WAY_KPROBE,	/* the same, by a probe on finish_task_switch */
 	BLOCKED_WAY_SWITCH_OUT, /* when the wait begins, of each wait: bpf/kept.h */
+	BLOCKED_WAY_TIMES,	/* not at all: the times of threads are added up, and no more */
 };
 
 /* Which blocks of threads are sampled, with a source of SOURCE_BLOCKED. */
@@ -279,6 +280,16 @@ static inline bool engine_is_of_wakees(const struct engine_options *options)
 static inline uint32_t engine_nr_links(const struct engine_options *options)
 {
 	return options->blocks.chain ? options->blocks.chain : engine_is_pairs(options);
+}
+
+/* Are the times of threads kept by thread, too? */
+static inline bool engine_has_thread_sums(const struct engine_options *options)
+{
+	bool has_waits = false;
+
+	for (size_t i = 0; i < options->nr_sources; i++)
+		has_waits |= options->sources[i].class == SOURCE_BLOCKED;
+	return has_waits && !options->blocks.all_at_end && (options->by & PROFILE_BY_TID);
 }
 
 /* Is it sampled whose memory is resident? */

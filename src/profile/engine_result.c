@@ -245,6 +245,7 @@ static int close_books(struct engine *engine, struct run_window *window, struct 
 	int64_t gap = books_gap(&profile->books, profile_shown(profile));
 
 	lock_sums_give(&window->locks, profile);
+	thread_sums_give(&window->threads, profile);
 	if (gap)
 		fpl_log(FPL_LOG_ERROR,
 			"the books do not close by %lld samples: this is a bug of fpless",
@@ -301,6 +302,7 @@ static void take_sources(const struct engine *engine, struct profile *profile)
 	}
 	profile->is_wall = engine_is_wall(engine->options);
 	profile->is_locks = engine->options->blocks.at_locks;
+	profile->has_no_samples = engine->options->blocks.way == BLOCKED_WAY_TIMES;
 	profile->nr_links = engine_nr_links(engine->options) + has_kept_pairs(engine);
 	if (profile->is_locks)
 		snprintf(list[0].name, sizeof(list[0].name), "locks");

@@ -105,6 +105,8 @@ static int take_counts(struct engine *engine, struct run_window *window, struct 
 
 	if (!code && engine->options->blocks.at_locks)
 		code = lock_sums_take(&window->locks, &engine->kernel);
+	if (!code && engine_has_thread_sums(engine->options))
+		code = thread_sums_take(&window->threads, &engine->kernel);
 	if (code)
 		return fpl_fail(err, code == -ENOMEM ? code : -EOPNOTSUPP,
 				"BPF maps cannot be read: %s", strerror(-code));

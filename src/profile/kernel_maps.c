@@ -112,6 +112,32 @@ int kernel_side_take_locks(struct kernel_side *kernel,
 	return read_entries(kernel->skel->maps.locks, true, tell_locks, &reader);
 }
 
+struct thread_reader {
+	void (*fn)(const struct fpl_thread_key *key, const struct fpl_thread_sum *sum, void *ctx);
+	void *ctx;
+};
+
+static void tell_threads(const void *keys, const void *values, uint32_t nr, void *ctx)
+{
+	const struct thread_reader *reader = ctx;
+
+	for (uint32_t i = 0; i < nr; i++)
+		reader->fn((const struct fpl_thread_key *)keys + i,
+			   (const struct fpl_thread_sum *)values + i, reader->ctx);
+}
+
+int kernel_side_take_threads(struct kernel_side *kernel,
+			     void (*fn)(const struct fpl_thread_key *key,
+					const struct fpl_thread_sum *sum, void *ctx),
+			     void *ctx, struct fpl_thread_sum *ret_beyond)
+{
+	struct thread_reader reader = { .fn = fn, .ctx = ctx };
+
+	*ret_beyond = kernel->skel->bss->thread_sums_beyond;
+	kernel->skel->bss->thread_sums_beyond = (struct fpl_thread_sum){ 0 };
+	return read_entries(kernel->skel->maps.thread_sums, true, tell_threads, &reader);
+}
+
 static void keep_peak(uint32_t *peak, uint32_t nr)
 {
 	if (nr > *peak)

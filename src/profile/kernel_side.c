@@ -111,6 +111,8 @@ static uint32_t wait_flags(const struct engine_options *options)
 		flags |= FPL_CONFIG_LOCKS;
 	if (options->blocks.by_call)
 		flags |= FPL_CONFIG_CALLS;
+	if (engine_has_thread_sums(options))
+		flags |= FPL_CONFIG_THREAD_SUMS;
 	return flags;
 }
 
@@ -235,6 +237,7 @@ static int size_maps(struct fpless_bpf *skel, const struct engine_options *optio
 	if (options->heap.max_live)
 		code |= bpf_map__set_max_entries(skel->maps.live, options->heap.max_live);
 	code |= bpf_map__set_autocreate(skel->maps.locks, options->blocks.at_locks);
+	code |= bpf_map__set_autocreate(skel->maps.thread_sums, engine_has_thread_sums(options));
 	code |= size_filters(skel, options);
 	code |= bpf_map__set_autocreate(skel->maps.leaving, skel->rodata->config.pid_ns != 0);
 	kernel->nr_objects = KERNEL_SIDE_NR_OBJECTS;

@@ -195,6 +195,12 @@ FPL_MUST_CHECK int kernel_side_take_locks(struct kernel_side *kernel,
 						     const struct fpl_lock *lock, void *ctx),
 					  void *ctx, struct fpl_lock *ret_beyond);
 
+/* The same of the times of threads, with engine_has_thread_sums(). */
+FPL_MUST_CHECK int kernel_side_take_threads(struct kernel_side *kernel,
+					    void (*fn)(const struct fpl_thread_key *key,
+						       const struct fpl_thread_sum *sum, void *ctx),
+					    void *ctx, struct fpl_thread_sum *ret_beyond);
+
 /* Entries that `live` has room for. */
 uint32_t kernel_side_live_max(const struct kernel_side *kernel);
 

@@ -125,6 +125,7 @@ void profile_fini(struct profile *profile)
 		free(profile->wakers[i].frames);
 	free(profile->wakers);
 	free(profile->locks);
+	free(profile->threads);
 	free(profile->events);
 	code_names_destroy(profile->code_names);
 	code_orders_destroy(profile->code_orders);

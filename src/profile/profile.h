@@ -60,6 +60,12 @@ struct profile_lock {
 	uint64_t ns, nr;
 };
 
+/* The times of the threads that had one number. */
+struct profile_thread {
+	uint32_t pid, tid;
+	struct fpl_thread_sum sum;
+};
+
 /* Sums of allocations, as pprofs of heaps call them; all 0 of other sources. */
 struct profile_heap_sums {
 	uint64_t alloc_objects, alloc_space, inuse_objects, inuse_space;
@@ -291,6 +297,7 @@ struct profile {
 	bool is_wall;	 /* its one source is the time of threads, in all states */
 	/* Its one source are the waits at locks: the key of each stack is a lock. */
 	bool is_locks;
+	bool has_no_samples; /* none was to be taken: the times of threads are what it is about */
 	/* Number of stacks of wakers that the key of a sample may lead to; 0: keys have no links */
 	uint32_t nr_links;
 	/* Owned [nr_wakers]: those stacks. They are no samples of their own, and weigh nothing. */
@@ -300,6 +307,11 @@ struct profile {
 	size_t nr_locks;
 	struct fpl_lock locks_beyond; /* waits at those that there was no room for */
 	struct fpl_times times; /* of the targets' threads, where a source asks for them; else 0 */
+	/* Owned [nr_threads], ascending by pid and tid: the same by thread, if --by tid asks */
+	struct profile_thread *threads;
+	size_t nr_threads;
+	struct fpl_thread_sum threads_beyond; /* of those that there was no room for */
+	bool has_threads;
 	uint64_t nr_times_left; /* of threads that were exiting: theirs are in a later window, or in
 				   none */
 	struct profile_tables tables;

@@ -24,6 +24,7 @@ void run_window_fini(struct run_window *window)
 	timeline_fini(&window->timeline);
 	vector_fini(&window->counts);
 	lock_sums_fini(&window->locks);
+	thread_sums_fini(&window->threads);
 	*window = (struct run_window){ 0 };
 }
 

@@ -14,6 +14,7 @@
 #include "bpf/shared.h"
 #include "profile/intake.h"
 #include "profile/lock_sums.h"
+#include "profile/thread_sums.h"
 #include "profile/reading.h"
 
 /* The counts of one stack in the map `stacks`. */
@@ -36,7 +37,8 @@ struct run_window {
 
 	VECTOR(struct window_count) counts; /* of the map, once it has ended */
 	uint64_t nr_uncopied;		    /* samples of counts that found no memory */
-	struct lock_sums locks; /* once it has ended, where waits at locks are sampled */
+	struct lock_sums locks;	    /* once it has ended, where waits at locks are sampled */
+	struct thread_sums threads; /* once it has ended, where they are kept */
 	struct reading at_start, at_end;
 	bool has_asked_code; /* its code was asked about */
 

@@ -47,14 +47,15 @@ enum sampler {
 	SAMPLER_SWITCH,	       /* at the end of a switch between threads */
 	SAMPLER_SWITCH_KPROBE, /* likewise, in kernels without a tracepoint there */
 	SAMPLER_SWITCH_OUT,    /* at its beginning, where nothing tells of its end */
+	SAMPLER_NO_SWITCH,     /* none: the times of threads are added up, and no more */
 	SAMPLER_WAKING,	       /* where a thread wakes another one up */
 	SAMPLER_COUNT
 };
 
-/* Does it sample waits at switches between threads? */
+/* Is it about waits, which switches between threads begin and end? */
 static inline bool sampler_is_of_switches(enum sampler sampler)
 {
-	return sampler >= SAMPLER_SWITCH && sampler <= SAMPLER_SWITCH_OUT;
+	return sampler >= SAMPLER_SWITCH && sampler <= SAMPLER_NO_SWITCH;
 }
 
 struct source {

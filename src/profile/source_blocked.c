@@ -71,6 +71,7 @@ static enum sampler sampler_of(enum blocked_way way)
 {
 	return way == BLOCKED_WAY_TRACEPOINT ? SAMPLER_SWITCH
 	       : way == BLOCKED_WAY_KPROBE   ? SAMPLER_SWITCH_KPROBE
+	       : way == BLOCKED_WAY_TIMES    ? SAMPLER_NO_SWITCH
 					     : SAMPLER_SWITCH_OUT;
 }
 
@@ -100,6 +101,8 @@ static int blocked_attach(struct source *source, int prog_fd, struct fpl_err *er
 {
 	struct blocked *blocked = source->own;
 
+	if (blocked->way == BLOCKED_WAY_TIMES)
+		return 0;
 	if (blocked->way == BLOCKED_WAY_KPROBE)
 		blocked->link = bpf_link_create(prog_fd, blocked->event, BPF_PERF_EVENT, NULL);
 	else /* a program of sched_switch knows its tracepoint */

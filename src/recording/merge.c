@@ -252,10 +252,12 @@ static void merge_note(struct merger *merger, const char *key, const char *note)
 		must_set_note(merger->to, key, NULL);
 }
 
-/* Those of several runs would have to be joined by name: the stacks are what is left. */
-static bool is_of_locks(const char *key)
+/* Sums of locks and threads: those of several runs would have to be joined by name. The stacks are
+ * what is left. */
+static bool is_named_sum(const char *key)
 {
-	return !strncmp(key, "locks", sizeof("locks") - 1);
+	return !strncmp(key, "locks", sizeof("locks") - 1) ||
+	       !strncmp(key, "threads", sizeof("threads") - 1);
 }
 
 static int merge_number(struct merger *merger, const struct recording_number *number)
@@ -268,7 +270,7 @@ static int merge_number(struct merger *merger, const struct recording_number *nu
 		return 0; /* place_list_merge() */
 	if (merger->result->nr && !strncmp(key, by_owner, strlen(by_owner)))
 		return 0; /* of the first run: owners of two may be two machines' */
-	if (merger->result->nr && is_of_locks(key))
+	if (merger->result->nr && is_named_sum(key))
 		return 0;
 	if (number->note) {
 		merge_note(merger, key, note_of(merger->from, number));
@@ -307,7 +309,7 @@ static int merge_numbers(struct merger *merger, uint64_t refused)
 	int err = provide_books(merger);
 
 	if (merger->result->nr)
-		recording_drop_numbers(merger->to, is_of_locks);
+		recording_drop_numbers(merger->to, is_named_sum);
 	for (size_t i = 0; !err && i < merger->from->nr_numbers; i++)
 		err = merge_number(merger, &merger->from->numbers[i]);
 	if (!err && merger->result->nr)

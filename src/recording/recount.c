@@ -63,7 +63,8 @@ static void set_one_of(struct recording *recording, const char *group, const cha
 
 static bool is_of_places(const char *key)
 {
-	static const char *const heads[] = { "incomplete.", "run_time_code.", "script_", "locks" };
+	static const char *const heads[] = { "incomplete.", "run_time_code.", "script_", "locks",
+					     "threads" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(heads); i++)
 		if (!strncmp(key, heads[i], strlen(heads[i])))

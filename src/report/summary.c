@@ -64,6 +64,11 @@ static void write_samples(FILE *to, const struct summary *summary, const struct 
 	uint64_t judged = tally_judged(tally);
 
 	fputs("fpless: ", to);
+	if (profile->has_no_samples) {
+		fprintf(to, "the times of %" PRIu64 " threads in %.1f s\n",
+			(uint64_t)profile->times.threads, (double)profile->duration_ns / 1e9);
+		return;
+	}
 	summary_write_number(to, summary->shown);
 	fputs(summary->shown == 1 ? " sample" : " samples", to);
 	if (!profile_source_is_clock(&profile->source))

@@ -9,6 +9,7 @@
 #include "recording/must_add.h"
 #include "report/code_tally.h"
 #include "report/script_tally.h"
+#include "report/thread_tally.h"
 #include "report/no_room.h"
 
 /* A command line is kept up to what a heading has room for; all arguments are in argv. */
@@ -321,6 +322,7 @@ void tally_add_numbers(struct recording *to, const struct profile *profile)
 	must_add_number(to, "deep.ns", profile->deep.ns);
 	if (profile->times.threads)
 		add_times(profile, to);
+	thread_tally_add(to, profile);
 	add_tables(to, &profile->tables);
 	add_no_room(to, profile);
 	must_add_number(to, "maps_bytes", profile->maps_bytes);

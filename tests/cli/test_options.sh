@@ -97,6 +97,10 @@ refused '--leaks-older 0: expected seconds above 0' heap --leaks-older 0 -- true
 refused '--sample-bytes 0: expected bytes from 1 to 1G' heap --sample-bytes 0 -- true
 refused '--sample-bytes 2G: expected bytes from 1 to 1G' heap --sample-bytes 2G -- true
 refused '--sample-bytes few: expected bytes from 1 to 1G' heap --sample-bytes few -- true
+refused '--totals and --exact exclude each other' offcpu --totals --exact -- true
+refused '--totals and --wakers exclude each other' offcpu --totals --wakers -- true
+refused '--totals and -m or -M exclude each other' offcpu --totals -m 100 -- true
+refused '--totals and --by syscall exclude each other' offcpu --totals --by syscall -- true
 refused '--max-rate many: expected 0 to 1000000' heap --max-rate many --preload -- true
 refused '--max-rate: wants --preload' heap --max-rate 100 -- true
 refused '--max-live 1023: expected 1024 to 16777216' heap --max-live 1023 -- true

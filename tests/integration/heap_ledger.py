@@ -2,7 +2,6 @@
 """The programs heap and tells say what they allocated and freed; sums of a run's stacks are compared with that."""
 
 import re
-import shutil
 import subprocess
 
 from fpless_run import TIMEOUT_S, Run
@@ -63,15 +62,6 @@ class HeapCase(RootCase):
         self.assertEqual(run.faults(), [])
         self.assertEqual({stack["pid"] for stack in run.stacks}, {process.pid})
         return run, said
-
-    def compile(self, name, text, *flags):
-        gcc = shutil.which("gcc")
-        if not gcc:
-            self.skipTest("no gcc")
-        with open(self.path(name + ".c"), "w", encoding="ascii") as file:
-            file.write(text)
-        subprocess.run([gcc, "-O1", "-o", self.path(name), self.path(name + ".c"), *flags], check=True)
-        return self.path(name)
 
     def refused(self, said, *options):
         done = self.fpless("heap", "-q", *options)

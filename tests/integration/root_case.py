@@ -122,6 +122,16 @@ class RootCase(unittest.TestCase):
     def path(self, name):
         return os.path.join(self.folder, name)
 
+    def compile(self, name, text, *flags):
+        """The path of a C program."""
+        gcc = shutil.which("gcc")
+        if not gcc:
+            self.skipTest("no gcc")
+        with open(self.path(name + ".c"), "w", encoding="ascii") as file:
+            file.write(text)
+        subprocess.run([gcc, "-O1", "-o", self.path(name), self.path(name + ".c"), *flags], check=True)
+        return self.path(name)
+
     def sysctl(self, name, value):
         """Until the end of the test."""
         self.assertNotIn(side_by_side.ONLY, os.environ, "a test beside others changes a sysctl")

@@ -20,7 +20,7 @@ static uint32_t lcg(uint32_t *seed)
 	return (*seed = *seed * 1664525u + 1013904223u) >> 8;
 }
 
-/* What an allocation weighs, as the library asks. */
+/* The weight of an allocation, as the library asks. */
 static uint64_t weight_of(struct strata *strata, uint64_t size, uint64_t stride)
 {
 	if (size >= strata->left)
