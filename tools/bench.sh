@@ -8,7 +8,7 @@
 # test programs of libunwind, gdb, elfutils and LLVM, 6 minutes; `releases`: each release of Debian,
 # and musl, 6 minutes, 2.5 GB (programs/releases.py); `large-frames`: first runs of programs whose frames
 # no snapshot holds, 4 minutes; OPTION as in tests/bench/large_frames/run.py. `offcpu`: CPU time of a switch, and of
-# a transaction of pgbench, while waits are sampled, two minutes. `heap`: what malloc and free cost under fpless heap, 10 minutes. `engines`: pages and
+# a transaction of pgbench, while waits are sampled, and who ends a wait at a lock of postgres, 12 minutes. `heap`: what malloc and free cost under fpless heap, 10 minutes. `engines`: pages and
 # pictures in Chromium and in Firefox, by keys alone, and what axe-core says, 2 minutes; it installs
 # firefox-esr and has npm fetch axe-core; OPTION as in tests/bench/engines/run.py. `same-bytes`: the package, built twice in
 # different surroundings, is the same bytes, 4 minutes: before a landing that touches how it is built. `agent`: CPU time and memory of
@@ -111,6 +111,7 @@ offcpu | heap | agent)
 	[ "$1" != agent ] || cmake --build --preset release --target bench_store
 	script=tests/bench/$1/run.py
 	[ "$1" != offcpu ] || cmake --build --preset release --target bench_hooks
+	[ "$1" != offcpu ] || python3 tests/bench/offcpu/held_lock.py build/release
 	[ "$1" != offcpu ] || python3 tests/bench/offcpu/pgbench.py build/release
 	shift
 	exec python3 "$script" build/release "$@"

@@ -4,6 +4,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -85,6 +86,14 @@ class Offcpu(RootCase):
                 run, own, weights = self.program(["--exact", "--state", state], "400", "wait_vfork", "wait_20ms")
                 self.assert_weights([kept], own, weights, run)
                 self.assertEqual(weights[left], 0)
+
+    def test_writes_to_a_disk_wait_as_long_as_dd_says(self):
+        run = self.offcpu("--exact", "--state", "D", "--", "dd", "if=/dev/zero", "of=" + self.path("out"), "bs=4k", "count=200", "oflag=dsync")
+        own_ns = 1e9 * float(re.search(r" copied, ([0-9.e-]+) s", run.stderr).group(1))
+        times = run.stats["times"]
+        # all that dd took and was neither on a CPU nor waiting for one; fpless has dd's start besides
+        self.assertGreaterEqual(times["sampled"], 0.98 * own_ns - times["on_cpu"] - times["runnable"] - times["unseen"], times)
+        self.assertLessEqual(times["sampled"], times["blocked"])
 
     def test_a_running_program_with_one_asleep_throughout(self):
         process = self.start(WAITS, "60000", stdout=subprocess.DEVNULL)
