@@ -7,7 +7,7 @@ usage: releases.py FPLESS [--only SUITE,...] [--seconds 3] [--hz 499] [--cache D
 Each release is a root of packages of its own below --cache ($FPLESS_PROGRAMS_CACHE, else ~/.cache/fpless-programs), fetched by
 the machine's own apt with the release in place of its own, not installed. `fpless verify` judges every ELF file of the root;
 then programs run in it, sampled from their start on with nothing kept of earlier runs, callers checked as in run.py. One
-is built with musl-tools in four ways, since musl itself has no CFI.
+is built with musl-tools in four ways, since musl itself has no CFI. Of some that wait every wait is sampled (fpless offcpu).
 
 A run of all releases writes the table into docs/verification.md, with commit and date. Fails where verify disagrees or cannot judge a file,
 where a program is below its threshold, and where it has wrong frames. Needs root.
@@ -15,6 +15,7 @@ where a program is below its threshold, and where it has wrong frames. Needs roo
 
 import argparse
 import glob
+import json
 import os
 import re
 import shutil
@@ -54,6 +55,13 @@ PROGRAMS = (
     ("openssl aes-256-gcm", ("/usr/bin/openssl", "speed", "-seconds", "60", "-evp", "aes-256-gcm")),
     ("sort", ("/usr/bin/bash", "-c", "while :; do seq 200000 | sort -R | sort -n > /dev/null; done")),
 )
+WAITING = (
+    ("python3, waits", ("/usr/bin/python3", "-c", "import select, subprocess, time\nwhile True:\n    time.sleep(0.002)\n    select.select([], [], [], 0.002)\n    "
+                        "subprocess.run(['/usr/bin/true'])")),
+    ("perl, waits", ("/usr/bin/perl", "-e", "while (1) { select(undef, undef, undef, 0.002); system('/usr/bin/true') }")),
+    ("sort, waits", ("/usr/bin/bash", "-c", "while :; do seq 200000 | sort -R | sort -n > /dev/null; done")),
+)
+LEAST_WAITS = 99.9
 MUSL = (("dynamic", ("-O2",)), ("-Os", ("-Os", "-fomit-frame-pointer")), ("static", ("-O2", "-static")),
         ("static, no CFI at all", ("-O2", "-static", "-fno-asynchronous-unwind-tables")))
 SPECS = "/usr/lib/x86_64-linux-musl/musl-gcc.specs"
@@ -100,6 +108,25 @@ def profile(machine, name, words, release, options):
     release.cell(name, "%.2f" % figures.complete_pct() + (" (%s)" % stops if stops else ""), "; ".join(faults))
 
 
+def waits(machine, name, words, release, options):
+    """Every wait of the program and its children, from its start on."""
+    command, env = machine.inside(words)
+    stats = os.path.join(machine.scratch, "waits.json")
+    done = subprocess.run([options.fpless, "offcpu", "-q", "--exact", "-d", str(options.seconds), "--no-cache", "-f", "--stats", stats, "--", *command],
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env={**os.environ, **env}, check=False)
+    if done.returncode not in (0, 143):  # the run ends the program by SIGTERM
+        release.cell(name, "not run: " + done.stderr.strip()[:200])
+        return
+    with open(stats, encoding="ascii") as file:
+        books = json.load(file)
+    stop, lost = books["stop"], sum(books["lost"].values())
+    judged = books["user_samples"] - stop["exiting"] - stop["execing"]
+    complete = 100 * books["complete"] / max(judged, 1)
+    stops = ", ".join("%s %d" % (why, nr) for why, nr in stop.items() if nr and why not in ("outermost", "exiting", "execing"))
+    fault = "%.3f %% of %d complete (%s), %d lost" % (complete, judged, stops, lost)
+    release.cell(name, "%.2f" % complete + (" (%s)" % stops if stops else ""), fault if complete < LEAST_WAITS or lost or not judged else None)
+
+
 def build_musl(machine, number, flags):
     """The path, inside, of the program for musl."""
     compiler = sorted(glob.glob(os.path.join(machine.root.path, "usr/bin/gcc-[0-9]*")), key=lambda one: int(re.sub(r"\D", "", one.rsplit("-", 1)[1]) or 0))
@@ -132,6 +159,8 @@ def measure(suite, options, scratch):
     machine = Machine(options.fpless, root, folder, scratch)
     for name, words in PROGRAMS:
         profile(machine, name, words, release, options)
+    for name, words in WAITING:
+        waits(machine, name, words, release, options)
     for number, (name, flags) in enumerate(MUSL):
         name = "musl, " + name
         try:
