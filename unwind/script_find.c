@@ -107,6 +107,9 @@ static bool find_text(const struct elf_file *elf, const char *mark,
 	return false;
 }
 
+/* The version since which CPython may be built with tail calls. */
+#define PYTHON_TAIL_CALLS 0x030eu
+
 /* The environment's variable that switches the JIT on or off. */
 #define PYTHON_JIT "PYTHON_JIT"
 
@@ -603,7 +606,8 @@ void script_facts_find(const struct elf_file *elf, const struct elf_file *debug,
 	for (size_t i = 0; i < facts.nr_ranges; i++)
 		follow_jumps(elf, table, &functions, facts.ranges[i], decoder, &facts);
 	find_writes(elf, decoder, &facts);
-	if (kind->language == SCRIPT_PYTHON && !jumps_by_value(elf, decoder, &facts))
+	if (kind->language == SCRIPT_PYTHON && facts.version >> 16 >= PYTHON_TAIL_CALLS &&
+	    !jumps_by_value(elf, decoder, &facts))
 		facts.flags |= SCRIPT_TAIL_CALLS;
 	*ret = facts;
 }

@@ -277,8 +277,9 @@ void run_time_ask(const struct run_times *times, struct process *process)
 	if (makers.has_code && !process->nr_regions && is_sljit(&makers) &&
 	    !has_those_of_parent(process, &makers))
 		place_sljit_region(times, process);
-	if (process->maker == PROCESS_MAKER_UNKNOWN && !has_known(&makers) &&
-	    !has_own_regions(times, process))
+	/* a question whether other code is registered need not be answered first */
+	if ((process->maker == PROCESS_MAKER_UNKNOWN || process->maker == PROCESS_MAKER_ASKED) &&
+	    !has_known(&makers) && !has_own_regions(times, process))
 		place_said_region(times, process, &makers);
 	if (!times->lookups || process->maker != PROCESS_MAKER_UNKNOWN)
 		return;
