@@ -70,7 +70,7 @@ INSN_INLINE __u32 insn_modrm_size(__u64 code)
 		return 1;
 	if (rm == 4) {
 		size = 2;
-		rm = code >> 8 & 7; /* the base: 5 is none, as without SIB */
+		rm = code >> 8 & 7; /* the base; 5 says none, as without SIB */
 	}
 	if (mod == 1)
 		size += 1;

@@ -35,8 +35,8 @@ struct fpl_follow {
 	__u64 at;	/* the next instruction, or prefix of it */
 	__u64 code;	/* there */
 	__u64 block;	/* of code, a copy of which is at hand; 0: none */
-	__u64 branch;	/* where the last branch that was not taken leads to, further on, if rsp is
-			 * still the same; 0: there is none */
+	__u64 branch;	/* target of the last branch passed, if further on and rsp is the same; 0:
+			 * none */
 	__s32 taken;	/* bytes that were taken off the stack, from the first instruction on; below
 			 * 0: pushed */
 	__s32 most;	/* of these, at any instruction */

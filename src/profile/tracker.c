@@ -393,7 +393,7 @@ void tracker_sideband(struct tracker *tracker, const struct sideband_record *rec
 			process_tell_owner(process, map->owner);
 		if (!process)
 			break;
-		/* first: regions that end here are none of the mapping's */
+		/* a region that ends here must not become the mapping's */
 		run_time_mapped(&tracker->run_times, process, &map->mapping);
 		if (process_map(process, &map->mapping, map->vdso, record->time_ns))
 			break;

@@ -5,10 +5,12 @@
 
 #include <stdbool.h>
 
+#include "tests/support/cpython_trace.h"
 #include "tests/support/walk_scene.h"
+#include "unwind/synth/op.h"
 
 #define CODE	  0x7f2000000000ull
-#define CODE_SIZE 4096u
+#define CODE_SIZE 8192u
 #define ID	  9u
 #define MADE(off) (FPL_FRAME_JIT | (CODE + (off)))
 #define RBP	  0x77ull
@@ -136,6 +138,85 @@ static void code_is_followed_from_any_place(void **state)
 	}
 }
 
+/* The ways through the trace have been explored. */
+struct explored {
+	int32_t depths[sizeof(cpython_trace)]; /* bytes from rsp to the return address; below 0: no
+						  instruction is there */
+	uint32_t open[256];		       /* [nr] yet to be looked at */
+	size_t nr, nr_insns;
+};
+
+static void reach(struct explored *to, uint64_t pc, int32_t depth)
+{
+	uint64_t off = pc - CODE;
+
+	assert_true(off < sizeof(cpython_trace) && depth >= 0);
+	if (to->depths[off] >= 0) {
+		assert_int_equal(to->depths[off], depth);
+		return;
+	}
+	assert_true(to->nr < ARRAY_SIZE(to->open));
+	to->depths[off] = depth;
+	to->open[to->nr++] = (uint32_t)off;
+	to->nr_insns++;
+}
+
+/* Go on behind the instruction at @off. */
+static void explore_one(struct explored *to, struct synth_decoder *decoder, uint32_t off)
+{
+	int32_t depth = to->depths[off];
+	struct synth_op op;
+
+	synth_decode(decoder, cpython_trace + off, sizeof(cpython_trace) - off, CODE + off, &op);
+	assert_int_not_equal(op.kind, OP_BAD);
+	if (op.kind == OP_RETURN || op.kind == OP_JUMP_REGISTER || op.kind == OP_JUMP_MEMORY) {
+		assert_int_equal(depth, 0);
+		return;
+	}
+	if (op.kind == OP_JUMP || op.kind == OP_BRANCH)
+		reach(to, (uint64_t)op.imm, depth);
+	if (op.kind == OP_JUMP)
+		return;
+	if (op.kind == OP_PUSH || op.kind == OP_PUSH_OTHER)
+		depth += 8;
+	else if (op.kind == OP_POP || op.kind == OP_POP_OTHER)
+		depth -= 8;
+	else if ((op.kind == OP_ADD || op.kind == OP_LEA) && op.dst == ARCH_SP)
+		depth -= (int32_t)op.imm;
+	reach(to, CODE + off + op.size, depth);
+}
+
+static void explore(struct explored *ret)
+{
+	struct synth_decoder *decoder = synth_decoder_create();
+
+	assert_non_null(decoder);
+	memset(ret, 0xff, sizeof(*ret));
+	ret->nr = ret->nr_insns = 0;
+	reach(ret, CODE, 0);
+	reach(ret, CODE + CPYTHON_TRACE_ENTRY, 0);
+	while (ret->nr)
+		explore_one(ret, decoder, ret->open[--ret->nr]);
+	synth_decoder_destroy(decoder);
+}
+
+static void each_instruction_of_a_trace_has_the_frame_that_all_ways_agree_on(void **state)
+{
+	static struct explored explored;
+	struct scene *s = *state;
+
+	explore(&explored);
+	assert_true(explored.nr_insns > 900);
+	for (uint32_t off = 0; off < sizeof(cpython_trace); off++) {
+		__u64 want[] = { MADE(off) | EXACT, FRAME(0x4010), 0 };
+
+		if (explored.depths[off] < 0)
+			continue;
+		make(s, cpython_trace, sizeof(cpython_trace), (uint32_t)explored.depths[off] / 8);
+		check_walk(s, CODE + off, FPL_STOP_OUTERMOST, want);
+	}
+}
+
 static void a_call_is_followed_from_behind_it(void **state)
 {
 	/* push rax; call; pop rax; jmp to ret */
@@ -197,6 +278,9 @@ int main(void)
 						follow_setup, teardown),
 		cmocka_unit_test_setup_teardown(code_is_followed_from_any_place, follow_setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(
+			each_instruction_of_a_trace_has_the_frame_that_all_ways_agree_on,
+			follow_setup, teardown),
 		cmocka_unit_test_setup_teardown(a_call_is_followed_from_behind_it, follow_setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(code_that_cannot_be_followed_has_no_frame,
