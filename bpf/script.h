@@ -35,6 +35,7 @@ WALK_INLINE void script_begin(struct fpl_walk *walk)
 	walk->nr_script = 0;
 	walk->nr_script_frames = 0;
 	walk->script_carried = 0;
+	walk->script_made_at = 0;
 	walk->script_last[0] = 0;
 	walk->records.owner = 0;
 }
@@ -290,6 +291,13 @@ WALK_INLINE int script_place_of(struct env *env, struct fpl_walk *walk, __u64 id
 	walk->script_frame = 0;
 	if (!rule)
 		return 0;
+	/* what the loop's own register has is older than what the code has made since */
+	if (walk->script_made_at && walk->script_made_at + 1 == walk->nr_frames) {
+		carried = carried ? carried : walk->script_made;
+		if (script_is_frame(env, walk, rule, carried))
+			walk->script_frame = carried;
+		return 0;
+	}
 	reg = rule->settled - 1;
 	known = rule->settled && (walk->known & WALK_BIT(reg));
 	walk->script_frame = walk->reg[reg & (FPL_NR_REGS - 1)];

@@ -31,6 +31,7 @@ enum fpl_region_kind {
 	FPL_REGION_FRAME,   /* code that runs in the frame of what it was entered from */
 	FPL_REGION_LUAJIT,  /* LuaJIT's traces; all other memory is as SLJIT */
 	FPL_REGION_BEAM,    /* Erlang's JIT: a stack of its own for each Erlang process */
+	FPL_REGION_FOLLOW,  /* code as compilers make it: followed to where it returns */
 };
 
 /*
@@ -68,6 +69,8 @@ struct fpl_region_beam {
  * trace runs.
  *
  * BEAM: struct fpl_region_beam.
+ *
+ * FOLLOW: code that an interpreter's loop calls has its script frame in the register frame_reg.
  */
 struct fpl_region {
 	__u32 id;   /* 0: the slot is free */
@@ -89,6 +92,7 @@ struct fpl_region {
 		};
 		struct fpl_rule rule;
 		struct fpl_region_beam beam;
+		__u8 frame_reg; /* DWARF's number; 0: none is known */
 	};
 	__u32 script_rule;
 	__u8 has_methods; /* frames of the interpreter are told by their method, whose fields are */
@@ -139,6 +143,8 @@ fpl_region_holds(const struct fpl_region *region)
 		       region->script_rule < FPL_SCRIPT_RULES_MAX;
 	if (region->kind == FPL_REGION_SLJIT)
 		return region->start < region->end;
+	if (region->kind == FPL_REGION_FOLLOW)
+		return region->start < region->end && region->frame_reg < FPL_NR_REGS;
 	if (region->kind == FPL_REGION_FRAME)
 		return region->start < region->end && fpl_region_rule_holds(&region->rule);
 	if (region->kind == FPL_REGION_LUAJIT)

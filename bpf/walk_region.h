@@ -10,6 +10,7 @@
 #include "bpf/arch_x86_64.h"
 #include "bpf/shared_region.h"
 #include "bpf/walk_beam.h"
+#include "bpf/walk_follow.h"
 #include "bpf/walk_fp.h"
 #include "bpf/walk_frame.h"
 #include "bpf/walk_luajit.h"
@@ -307,6 +308,8 @@ WALK_INLINE int walk_by_region(struct env *env, struct fpl_walk *walk, __u64 pc)
 		return walk_by_entry(env, walk, region, pc);
 	if (region->kind == FPL_REGION_BEAM)
 		return walk_by_beam(env, walk, region, pc);
+	if (region->kind == FPL_REGION_FOLLOW)
+		return walk_by_following(env, walk, region);
 	if (region->kind != FPL_REGION_NMETHOD)
 		return WALK_REGION_NOTHING;
 	if (!walk->exact && walk->pc == region->call_stub_ra)

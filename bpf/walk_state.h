@@ -30,6 +30,20 @@ enum walk_deep {
 	WALK_DEEP_CUT,	   /* it took too long */
 };
 
+/* Code that is followed to where it returns (bpf/walk_follow.h). */
+struct fpl_follow {
+	__u64 at;	/* the next instruction, or prefix of it */
+	__u64 code;	/* there */
+	__u64 block;	/* of code, a copy of which is at hand; 0: none */
+	__u64 branch;	/* target of the last branch passed, if further on and rsp is the same; 0:
+			 * none */
+	__s32 taken;	/* bytes that were taken off the stack, from the first instruction on; below
+			 * 0: pushed */
+	__s32 most;	/* of these, at any instruction */
+	__u32 prefixes; /* of the instruction at hand: INSN_16_BIT */
+	__u32 is_found; /* its end was found */
+};
+
 /* The state of one walk; in scratch memory, because the kernel's stack has 512 bytes. The fields
  * each frame needs come first, close together. */
 struct fpl_walk {
@@ -109,14 +123,19 @@ struct fpl_walk {
 	__u64 blob[FPL_BLOB_BYTES / 8];
 	__u64 frame;	  /* at hand: it may be told by something else than its pc */
 	__u64 haskell_sp; /* of the next frame of the Haskell stack; 0: the walk is not there */
+	struct fpl_follow follow;
 	/* script frames (bpf/script.h) */
 	__u64 script_window_addr;
 	__u32 script_window_size; /* bytes; 0: none */
 	__u32 nr_script;	  /* words */
 	__u64 script_carried; /* the script frame that the next native frame must be at; 0: unknown
 			       */
-	__u64 script_frame;   /* at hand */
-	__u64 script_check;   /* the value that frames are checked by: this one, or */
+	/* that code made at run time had in its register; 0: none. nr_frames at that frame: the
+	 * next one is the loop's, if it was that which ran the code; 0: there was no such frame */
+	__u64 script_made;
+	__u32 script_made_at, _pad6;
+	__u64 script_frame;	 /* at hand */
+	__u64 script_check;	 /* the value that frames are checked by: this one, or */
 	__u64 script_check_size; /* less than so much above */
 	__u32 script_rule;	 /* in force at the frame; 0: none */
 	__u32 nr_script_frames;

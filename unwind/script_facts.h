@@ -30,6 +30,8 @@ enum script_language_id { SCRIPT_NO_LANGUAGE, SCRIPT_LANGUAGE_LIST(X) SCRIPT_LAN
 /* These ways of building change layouts (facts.flags). */
 #define SCRIPT_FREE_THREADED 1u /* CPython without its lock; PHP for threads */
 #define SCRIPT_DEBUG_BUILD   2u
+#define SCRIPT_TAIL_CALLS \
+	4u /* CPython: the instructions are functions, of which each calls the next */
 
 /* V8: offsets from the frame pointer, and in a function; the types of functions. */
 struct v8_facts {
@@ -50,7 +52,10 @@ struct script_facts {
 	int32_t cfa_off;				    /* of the rows of the body */
 	uint16_t cfa_reg;
 	uint16_t nr_ranges;
-	uint32_t language; /* enum script_language_id */
+	uint16_t language; /* enum script_language_id */
+	/* CPython: it may make code at run time, which has the script frame in this register (DWARF
+	 * number; 0: not known) */
+	uint8_t makes_code, made_reg;
 	uint32_t flags;
 	/* Most instructions of the loop that write to memory i words behind a callee-saved register
 	 * use place_regs[i] for it; most that write such a register's value there write that of

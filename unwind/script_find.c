@@ -79,33 +79,6 @@ static bool read_at(const struct elf_file *elf, uint64_t vaddr, void *buf, size_
 	return load && !elf_file_read(elf, vaddr - load->vaddr + load->off, buf, size, NULL);
 }
 
-static bool read_python(const struct elf_file *elf, const struct found *found,
-			struct script_facts *ret)
-{
-	/* struct _Py_DebugOffsets, with which the run time of 3.13 and later begins */
-	struct {
-		char cookie[8];
-		uint64_t version, free_threaded;
-	} offsets;
-
-	ret->code_type = found->at[CODE_TYPE];
-	if (found->at[VERSION]) {
-		if (!read_at(elf, found->at[VERSION], &ret->version, sizeof(ret->version)))
-			return false;
-	} else if (found->at[SINCE_3_10]) {
-		ret->version = 0x030a00f0;
-	} else if (found->at[SINCE_3_9]) {
-		ret->version = 0x030900f0;
-	}
-	if (found->at[RUNTIME] && read_at(elf, found->at[RUNTIME], &offsets, sizeof(offsets)) &&
-	    !memcmp(offsets.cookie, "xdebugpy", sizeof(offsets.cookie)) && offsets.free_threaded)
-		ret->flags |= SCRIPT_FREE_THREADED;
-	return ret->code_type && ret->version;
-}
-
-#define PHP_API	       "API"
-#define PHP_API_DIGITS 8u
-
 /* Hand each text that begins with @mark in what @elf only reads to @read, until that finds the
  * version. Returns whether it does. */
 static bool find_text(const struct elf_file *elf, const char *mark,
@@ -133,6 +106,53 @@ static bool find_text(const struct elf_file *elf, const char *mark,
 	}
 	return false;
 }
+
+/* The version since which CPython may be built with tail calls. */
+#define PYTHON_TAIL_CALLS 0x030eu
+
+/* The environment's variable that switches the JIT on or off. */
+#define PYTHON_JIT "PYTHON_JIT"
+
+static bool read_python_jit(const char *text, size_t size, struct script_facts *ret)
+{
+	if (size < sizeof(PYTHON_JIT) || text[sizeof(PYTHON_JIT) - 1])
+		return false;
+	ret->makes_code = true;
+	/* clang's convention preserve_none has the first argument there. 3.13 has another one. */
+	if (ret->version >> 16 == 0x030e)
+		ret->made_reg = ARCH_R12;
+	return true;
+}
+
+static bool read_python(const struct elf_file *elf, const struct found *found,
+			struct script_facts *ret)
+{
+	/* struct _Py_DebugOffsets, with which the run time of 3.13 and later begins */
+	struct {
+		char cookie[8];
+		uint64_t version, free_threaded;
+	} offsets;
+
+	ret->code_type = found->at[CODE_TYPE];
+	if (found->at[VERSION]) {
+		if (!read_at(elf, found->at[VERSION], &ret->version, sizeof(ret->version)))
+			return false;
+	} else if (found->at[SINCE_3_10]) {
+		ret->version = 0x030a00f0;
+	} else if (found->at[SINCE_3_9]) {
+		ret->version = 0x030900f0;
+	}
+	if (found->at[RUNTIME] && read_at(elf, found->at[RUNTIME], &offsets, sizeof(offsets)) &&
+	    !memcmp(offsets.cookie, "xdebugpy", sizeof(offsets.cookie))) {
+		if (offsets.free_threaded)
+			ret->flags |= SCRIPT_FREE_THREADED;
+		(void)find_text(elf, PYTHON_JIT, read_python_jit, ret);
+	}
+	return ret->code_type && ret->version;
+}
+
+#define PHP_API	       "API"
+#define PHP_API_DIGITS 8u
 
 /* The text that says which modules fit: "API20220829,NTS", with ",debug" behind it in a debug
  * build. */
@@ -470,6 +490,24 @@ static void find_writes(const struct elf_file *elf, struct synth_decoder *decode
 	}
 }
 
+/* Does the loop jump to where a register or memory says? One that does not has its instructions
+ * elsewhere. */
+static bool jumps_by_value(const struct elf_file *elf, struct synth_decoder *decoder,
+			   const struct script_facts *facts)
+{
+	for (size_t i = 0; i < facts->nr_ranges; i++) {
+		CLEANUP(code_close) struct code code;
+		struct synth_op op;
+
+		if (!code_open(elf, decoder, &facts->ranges[i], &code))
+			continue;
+		while (code_next(&code, &op))
+			if (op.kind == OP_JUMP_REGISTER || op.kind == OP_JUMP_MEMORY)
+				return true;
+	}
+	return false;
+}
+
 /* Functions that lead from one to the other by calls. */
 struct reached {
 	struct {
@@ -552,7 +590,7 @@ void script_facts_find(const struct elf_file *elf, const struct elf_file *debug,
 	*ret = (struct script_facts){ 0 };
 	if (kind && !kind->read) {
 		(void)v8_find(elf, debug, ret);
-		ret->language = kind->language;
+		ret->language = (uint16_t)kind->language;
 		return;
 	}
 	if (!kind || !kind->read(elf, &found, &facts))
@@ -562,11 +600,14 @@ void script_facts_find(const struct elf_file *elf, const struct elf_file *debug,
 	if (!function_list_find(&functions, found.at[LOOP], &range) ||
 	    (kind->calls && !find_called(elf, &functions, decoder, kind->calls, &range)))
 		return;
-	facts.language = kind->language;
+	facts.language = (uint16_t)kind->language;
 	find_body(table, &range, &facts);
 	add_range(&facts, &range);
 	for (size_t i = 0; i < facts.nr_ranges; i++)
 		follow_jumps(elf, table, &functions, facts.ranges[i], decoder, &facts);
 	find_writes(elf, decoder, &facts);
+	if (kind->language == SCRIPT_PYTHON && facts.version >> 16 >= PYTHON_TAIL_CALLS &&
+	    !jumps_by_value(elf, decoder, &facts))
+		facts.flags |= SCRIPT_TAIL_CALLS;
 	*ret = facts;
 }

@@ -230,6 +230,21 @@ void process_fork(struct process *child, const struct process *parent)
 	child->dirty = true;
 }
 
+/* The reference of the region that all of @map, which has no object, lies in; else its own bias:
+ * process_place_regions() divides what lies in parts of several. */
+static uint64_t find_region(const struct process *process, const struct fpl_mapping *map)
+{
+	for (uint32_t i = 0; i < process->nr_regions; i++) {
+		const struct process_region *region = &process->regions[i];
+
+		if (map->start >= region->end || map->end <= region->start)
+			continue;
+		return region->start <= map->start && map->end <= region->end ? region->ref
+									      : map->bias;
+	}
+	return map->bias;
+}
+
 int process_map(struct process *process, const struct fpl_mapping *map, bool vdso, uint64_t time_ns)
 {
 	if (time_ns <= process->scanned_ns)
@@ -249,6 +264,9 @@ int process_map(struct process *process, const struct fpl_mapping *map, bool vds
 		flagged.flags |= FPL_MAPPING_MAIN;
 	if (map->object && map->object == process->interp_object)
 		flagged.flags |= FPL_MAPPING_INTERP;
+	/* at once: samples may be walked in userspace before the mapset is published */
+	if (map->flags & FPL_MAPPING_ANON)
+		flagged.bias = find_region(process, map);
 
 	bool replaces = mapset_has_other(process->mapset, &flagged);
 	int code = mapset_add(&process->mapset, &flagged);

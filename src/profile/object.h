@@ -42,6 +42,7 @@ struct object {
 	bool is_remote;		   /* of its file only a place is held (obj/opener.h) */
 	enum code_maker maker;	   /* it makes code at run time */
 	struct fpl_rule made_rule; /* of that code: LuaJIT's, once its table says so */
+	uint8_t made_reg;	   /* CPython: struct script_facts has it */
 
 	struct table_state table;
 

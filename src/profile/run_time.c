@@ -62,6 +62,7 @@ struct makers {
 	bool has_code;			  /* there is executable memory without an object, */
 	bool has_shared;		  /* and some that processes may share */
 	struct fpl_rule luajit;		  /* of the code that this makes, where it is known */
+	uint8_t cpython_reg;		  /* of the script frame in that of CPython */
 };
 
 static void find_makers(const struct run_times *times, const struct mapset *set, struct makers *ret)
@@ -75,6 +76,8 @@ static void find_makers(const struct run_times *times, const struct mapset *set,
 		ret->has_shared |= (map->flags & FPL_MAPPING_SHARED) != 0;
 		if (object && object->made_rule.cfa)
 			ret->luajit = object->made_rule;
+		if (object && object->maker == CODE_MAKER_CPYTHON)
+			ret->cpython_reg = object->made_reg;
 		if (object && !ret->has[object->maker]) {
 			ret->has[object->maker] = true;
 			ret->bases[object->maker] = map->bias;
@@ -116,16 +119,12 @@ static bool take_region(const struct run_times *times, struct process *process, 
 	return false;
 }
 
-/* The code that @process makes is LuaJIT's, and what is not is sljit's. */
-static void place_luajit_region(const struct run_times *times, struct process *process,
-				const struct fpl_rule *rule)
+/* All code that @process makes is in @region. */
+static void place_region(const struct run_times *times, struct process *process,
+			 const struct fpl_region *region)
 {
-	const struct fpl_region all = { .kind = FPL_REGION_LUAJIT,
-					.end = FPL_REGION_END_MAX,
-					.rule = *rule };
-
 	run_time_forget(times, process);
-	process->maker = take_region(times, process, 0, FPL_REGION_END_MAX, &all)
+	process->maker = take_region(times, process, region->start, region->end, region)
 				 ? PROCESS_MAKER_KNOWN
 				 : PROCESS_MAKER_REFUSED;
 	process_place_regions(process);
@@ -139,10 +138,22 @@ static bool has_known(const struct makers *makers)
 	       makers->has[CODE_MAKER_BEAM];
 }
 
-/* Is LuaJIT all that makes code in a process, but for PCRE2? */
-static bool is_luajit(const struct makers *makers)
+/* Place the region that the table of an object says how to walk. */
+static void place_said_region(const struct run_times *times, struct process *process,
+			      const struct makers *makers)
 {
-	return makers->luajit.cfa && !has_known(makers);
+	struct fpl_region region = { .end = FPL_REGION_END_MAX };
+
+	if (makers->luajit.cfa) { /* what is not LuaJIT's is sljit's */
+		region.kind = FPL_REGION_LUAJIT;
+		region.rule = makers->luajit;
+	} else if (makers->has[CODE_MAKER_CPYTHON]) {
+		region.kind = FPL_REGION_FOLLOW;
+		region.frame_reg = makers->cpython_reg;
+	} else {
+		return;
+	}
+	place_region(times, process, &region);
 }
 
 /* Add @process's mappings that have @flags to @asked: neighbours, which regions divide, as one. */
@@ -266,9 +277,10 @@ void run_time_ask(const struct run_times *times, struct process *process)
 	if (makers.has_code && !process->nr_regions && is_sljit(&makers) &&
 	    !has_those_of_parent(process, &makers))
 		place_sljit_region(times, process);
-	if (process->maker == PROCESS_MAKER_UNKNOWN && is_luajit(&makers) &&
-	    !has_own_regions(times, process))
-		place_luajit_region(times, process, &makers.luajit);
+	/* a question whether other code is registered need not be answered first */
+	if ((process->maker == PROCESS_MAKER_UNKNOWN || process->maker == PROCESS_MAKER_ASKED) &&
+	    !has_known(&makers) && !has_own_regions(times, process))
+		place_said_region(times, process, &makers);
 	if (!times->lookups || process->maker != PROCESS_MAKER_UNKNOWN)
 		return;
 	if (!has_known(&makers)) {

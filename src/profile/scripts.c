@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "bpf/shared_region.h"
 #include "script/language.h"
 
 #define WOVEN_MAX (FPL_USER_FRAMES_MAX + FPL_SCRIPT_FRAMES_MAX)
@@ -206,6 +207,20 @@ static void drop_between(struct weaving *weaving, uint32_t rule)
 	weaving->nr = nr;
 }
 
+/* A script frame of rule @rule comes next: drop the frames of code that the interpreter has made,
+ * which ran it in place of the loop. */
+static void drop_made(struct weaving *weaving, uint32_t rule)
+{
+	const struct scripts *scripts = weaving->scripts;
+
+	if (scripts->options.mode == SCRIPT_ALL || rule > scripts->nr_rules ||
+	    !scripts->facts[rule].makes_code)
+		return;
+	while (weaving->nr > weaving->last_script &&
+	       fpl_frame_is_jit(scripts->woven[weaving->nr - 1]))
+		weaving->nr--;
+}
+
 static size_t nr_frames_of(uint64_t head, size_t nr)
 {
 	size_t nr_frames = head & 0xffff;
@@ -231,6 +246,7 @@ static bool put_chain(struct weaving *weaving, const uint64_t *words, size_t nr)
 
 	if (!nr_frames)
 		return false;
+	drop_made(weaving, (uint32_t)(words[0] >> FPL_SCRIPT_RULE_SHIFT));
 	drop_between(weaving, (uint32_t)(words[0] >> FPL_SCRIPT_RULE_SHIFT));
 	for (size_t i = 0; i < nr_frames; i++)
 		put(weaving, script_codes_frame(weaving->codes, weaving->gen, words[1 + 2 * i],

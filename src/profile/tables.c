@@ -419,6 +419,12 @@ static void find_made_rule(struct tables *tables, struct object *object, const s
 
 	if ((is_named && object->made_rule.cfa) || (!is_named && object->maker != CODE_MAKER_NONE))
 		return;
+	if (table->script.makes_code) {
+		object->maker = CODE_MAKER_CPYTHON;
+		object->made_reg = table->script.made_reg;
+		tables->changed = true;
+		return;
+	}
 	if (table_find_rule(table, FPL_CFA_LUAJIT, &object->made_rule)) {
 		object->maker = CODE_MAKER_LUAJIT;
 		tables->changed = true;

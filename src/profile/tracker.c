@@ -391,9 +391,12 @@ void tracker_sideband(struct tracker *tracker, const struct sideband_record *rec
 		process = processes_get(&tracker->processes, record->pid);
 		if (process && map->has_owner)
 			process_tell_owner(process, map->owner);
-		if (!process || process_map(process, &map->mapping, map->vdso, record->time_ns))
+		if (!process)
 			break;
+		/* a region that ends here must not become the mapping's */
 		run_time_mapped(&tracker->run_times, process, &map->mapping);
+		if (process_map(process, &map->mapping, map->vdso, record->time_ns))
+			break;
 		processes_note(&tracker->processes, process);
 		if (process->wanted) {
 			tracker_want(tracker, map->mapping.object);

@@ -177,7 +177,9 @@ static void cpython_say_version(const struct script_facts *facts, char *ret)
 {
 	snprintf(ret, SCRIPT_VERSION_MAX, "CPython %" PRIu64 ".%" PRIu64 " (0x%" PRIx64 ")%s",
 		 facts->version >> 24, facts->version >> 16 & 0xff, facts->version,
-		 facts->flags & SCRIPT_FREE_THREADED ? ", free-threaded" : "");
+		 facts->flags & SCRIPT_FREE_THREADED ? ", free-threaded"
+		 : facts->flags & SCRIPT_TAIL_CALLS  ? ", with tail calls"
+						     : "");
 }
 
 const struct script_language cpython_language = {

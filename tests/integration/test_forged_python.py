@@ -63,6 +63,18 @@ class Forged(RootCase):
                 self.judge(case, expected, found[case])
         self.check_outputs()
 
+    def test_other_builds_are_named_and_have_no_script_frames(self):
+        for name, said in (("forged_tail", "CPython 3.14 (0x30e00f0), with tail calls is not known"),
+                           ("forged_threaded", "CPython 3.13 (0x30d00f0), free-threaded is not known")):
+            with self.subTest(name):
+                run, found = self.until_seen(
+                    "a sample below the loop",
+                    lambda length: (self.profile("-F", "999", "--", fixture(name), "honest", str(CPU_MS * length)), self.stacks()),
+                    lambda seen: seen[1].get("honest"))
+                self.assertIn(said, run.stderr)
+                self.assertEqual({tuple(names) for names, _count, _stop in found["honest"]}, {()})
+                self.assertNotIn("script_chains", run.stats)
+
     def judge(self, case, expected, stacks):
         depths = set()
         for names, _count, stop in stacks:

@@ -284,9 +284,12 @@ static void code_without_an_object_has_the_first_of_its_regions(void **state)
 				 0);
 	map_object(process, 0x1000, 1, 10);
 	assert_int_equal(process_map(process, &other, false, 20), 0);
+	/* all of it lies in one */
+	assert_int_equal(region_at(process, 0x8000), 9);
 	for (uint64_t i = 0; i < 3; i++) {
-		/* mapped anew it has none */
+		/* mapped anew it has none, since it lies in parts of several */
 		assert_int_equal(process_map(process, &shared, false, 30 + i), 0);
+		assert_int_equal(region_at(process, 0x3400), 0);
 		process_place_regions(process);
 		assert_int_equal(region_at(process, 0x33ff), 8);
 		assert_int_equal(region_at(process, 0x3400), 7);

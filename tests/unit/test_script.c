@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bpf/script.h: chains of script frames behind the native frames of an interpreter. */
+#include <stdbool.h>
+
 #include "tests/support/walk_scene.h"
 
 #define HEAP	    0x600000000000ull /* script frames, of FRAME_BYTES, from here on */
@@ -169,6 +171,77 @@ static void register_that_fails_the_check_gives_way_to_the_frame_carried(void **
 	put_frame(t, 10, 1, 11, 8, 1);
 	put_frame(t, 8, 3, 13, 0, 1);
 	check_words(walk_two(t, FRAME_AT(10), 0x1234567890), want, ARRAY_SIZE(want));
+}
+
+/* Code made at run time, which the outer of the two loops has called, calls the inner one by a
+ * function without script frames: @outer is in the outer loop's register, @made in the code's.
+ * Returns the walk. */
+static const struct fpl_walk *walk_made(struct script_scene *t, bool has_inner, uint64_t made,
+					uint64_t outer)
+{
+	static const uint8_t code[] = { 0x58, 0xc3 }; /* pop rax; ret */
+	struct scene *s = t->s;
+	struct walker walker = {
+		.walk = &s->walk, .frames = s->frames, .env = &s->world, .memory = &s->memory
+	};
+	uint32_t at = has_inner ? 0 : 2;
+
+	memcpy(s->jit + 0x100, code, sizeof(code));
+	s->code[0x20fb] = s->code[0x40fb] = 0xe8; /* calls before these addresses */
+	s->words[0] = 0;
+	s->words[1] = ANON_START + 0x100;
+	s->words[3] = PC(0x2100);
+	s->words[4] = 0;
+	s->words[5] = PC(0x4100);
+	s->world.region = (struct fpl_region){
+		.id = 9, .kind = FPL_REGION_FOLLOW, .end = 1ull << 47, .frame_reg = ARCH_R12
+	};
+	for (uint32_t i = 0; i < s->world.nr_mappings; i++)
+		if (s->world.mappings[i].start == ANON_START)
+			s->world.mappings[i].bias = fpl_region_ref(9, 1);
+	s->words[0] = outer; /* saved by the inner loop */
+	s->walk.reg[ARCH_FP] = has_inner ? FRAME_AT(20) : outer;
+	s->walk.reg[ARCH_R12] = made;
+	s->walk.reg[7] = AT(at);
+	s->walk.known = 1u << ARCH_FP | 1u << ARCH_R12 | 1u << 7;
+	s->walk.pc = has_inner ? PC(0x2050) : ANON_START + 0x100;
+	s->walk.exact = 1;
+	s->walk.nr_frames = 0;
+	s->walk.elided = 0;
+	s->walk.nr = s->world.nr_mappings;
+	walk_run(&walker);
+	assert_int_equal(s->walk.stop, FPL_STOP_OUTERMOST);
+	assert_int_equal(s->walk.nr_frames, has_inner ? 4 : 3);
+	return &s->walk;
+}
+
+static void frame_of_made_code_comes_before_that_of_the_loop(void **state)
+{
+	struct script_scene *t = *state;
+	const uint64_t leaf[] = {
+		HEAD(1, FPL_SCRIPT_END_OUTERMOST, 2), CODE_AT(1), 11, CODE_AT(2), 12,
+	};
+	const uint64_t called[] = {
+		HEAD(0, FPL_SCRIPT_END_OUTERMOST, 1),
+		CODE_AT(3),
+		13,
+		HEAD(2, FPL_SCRIPT_END_OUTERMOST, 2),
+		CODE_AT(1),
+		11,
+		CODE_AT(2),
+		12,
+	};
+	const uint64_t unknown[] = { HEAD(1, FPL_SCRIPT_END_UNKNOWN, 0) };
+
+	put_frame(t, 20, 3, 13, 10, 1);
+	put_frame(t, 10, 1, 11, 9, 0);
+	put_frame(t, 9, 2, 12, 8, 1);
+	check_words(walk_made(t, false, FRAME_AT(10), FRAME_AT(9)), leaf, ARRAY_SIZE(leaf));
+	/* the chain of the inner loop says more than the register */
+	check_words(walk_made(t, true, 0x1234567890, FRAME_AT(9)), called, ARRAY_SIZE(called));
+	check_words(walk_made(t, true, FRAME_AT(9), FRAME_AT(9)), called, ARRAY_SIZE(called));
+	/* the loop's own register has an outer frame: it is not believed */
+	check_words(walk_made(t, false, 0x1234567890, FRAME_AT(9)), unknown, ARRAY_SIZE(unknown));
 }
 
 static void place_without_a_frame_is_unknown(void **state)
@@ -487,6 +560,7 @@ int main(void)
 		T(each_native_frame_has_the_script_frames_up_to_its_first),
 		T(last_frame_may_be_none_of_the_script),
 		T(register_that_fails_the_check_gives_way_to_the_frame_carried),
+		T(frame_of_made_code_comes_before_that_of_the_loop),
 		T(place_without_a_frame_is_unknown),
 		T(chain_in_a_circle_ends),
 		T(words_end_at_their_bound),

@@ -3,6 +3,7 @@
 #include "cmocka_all.h"
 
 #include "base/cleanup.h"
+#include "bpf/shared_region.h"
 #include "profile/script_codes.h"
 #include "profile/scripts.h"
 
@@ -35,9 +36,9 @@ static const struct script_facts python = { .version = 0x030b02f0,
 					    .nr_ranges = 1,
 					    .language = SCRIPT_PYTHON };
 
-static void check_words(enum script_mode mode, const struct script_facts *facts,
-			const uint64_t *script_words, size_t nr_words, const uint64_t *expected,
-			size_t nr)
+static void check_stack(enum script_mode mode, const struct script_facts *facts,
+			const uint64_t user[NR_NATIVE], const uint64_t *script_words,
+			size_t nr_words, const uint64_t *expected, size_t nr)
 {
 	static struct fpl_script_rule rules[FPL_SCRIPT_RULES_MAX];
 	const struct fpl_sample sample = {
@@ -53,7 +54,7 @@ static void check_words(enum script_mode mode, const struct script_facts *facts,
 	assert_int_equal(scripts_create(rules, &options, &scripts), 0);
 	assert_int_equal(script_codes_create(1 << 20, false, &codes), 0);
 	assert_int_equal(scripts_rule(scripts, PYTHON, "python", facts), 1);
-	woven = scripts_weave(scripts, codes, &sample, native, script_words, &nr_woven);
+	woven = scripts_weave(scripts, codes, &sample, user, script_words, &nr_woven);
 	assert_int_equal(nr_woven, nr);
 	for (size_t i = 0; i < nr; i++) {
 		if (expected[i] == SCRIPT)
@@ -63,6 +64,13 @@ static void check_words(enum script_mode mode, const struct script_facts *facts,
 	}
 	script_codes_put(codes);
 	scripts_destroy(scripts);
+}
+
+static void check_words(enum script_mode mode, const struct script_facts *facts,
+			const uint64_t *script_words, size_t nr_words, const uint64_t *expected,
+			size_t nr)
+{
+	check_stack(mode, facts, native, script_words, nr_words, expected, nr);
 }
 
 #define NR(...) (sizeof((const uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t))
@@ -87,6 +95,29 @@ static void all_native_frames_stay_where_they_are_asked_for(void **state)
 	(void)state;
 	CHECK(SCRIPT_ALL, native[LEAF], SCRIPT, SCRIPT, native[LOOP_A], native[VECTOR_CALL],
 	      native[CALL_BACK], native[OBJECT_CALL], SCRIPT, native[LOOP_B], native[MAIN]);
+}
+
+#define MADE(addr) (FPL_FRAME_JIT | (addr))
+
+static void code_that_the_interpreter_made_gives_way_next_to_its_loop(void **state)
+{
+	struct script_facts jit = python;
+	/* a leaf in made code; a loop; C code and made code below another loop */
+	const uint64_t user[NR_NATIVE] = { MADE(0x100),	  MADE(0x17),	     native[LOOP_A],
+					   MADE(0x300),	  native[CALL_BACK], MADE(0x17),
+					   native[LOOP_B] };
+	const uint64_t heads[] = { HEAD(2, 1), 0x7000, 1, HEAD(6, 1), 0x7100, 1 };
+	const uint64_t shown[] = { SCRIPT, user[3], user[4], SCRIPT };
+	const uint64_t all[] = { user[0], user[1], SCRIPT, user[2], user[3],
+				 user[4], user[5], SCRIPT, user[6] };
+	const uint64_t others[] = { user[0], user[1], SCRIPT, user[3], user[4], user[5], SCRIPT };
+
+	(void)state;
+	jit.makes_code = 1;
+	check_stack(SCRIPT_MIX, &jit, user, heads, ARRAY_SIZE(heads), shown, ARRAY_SIZE(shown));
+	check_stack(SCRIPT_ALL, &jit, user, heads, ARRAY_SIZE(heads), all, ARRAY_SIZE(all));
+	check_stack(SCRIPT_MIX, &python, user, heads, ARRAY_SIZE(heads), others,
+		    ARRAY_SIZE(others));
 }
 
 /* With all native frames: those in front of which each of the heads' chains is put. */
@@ -220,6 +251,7 @@ int main(void)
 		cmocka_unit_test(the_interpreter_s_frames_give_way),
 		cmocka_unit_test(all_between_give_way_where_scripts_alone_are_asked_for),
 		cmocka_unit_test(all_native_frames_stay_where_they_are_asked_for),
+		cmocka_unit_test(code_that_the_interpreter_made_gives_way_next_to_its_loop),
 		cmocka_unit_test(records_belong_further_out_where_the_outermost_frame_has_none),
 		cmocka_unit_test(words_that_lie_stay_in_their_bounds),
 		cmocka_unit_test(

@@ -44,9 +44,22 @@ TOTALS = (re.compile(r"^total: (?P<files>\d+) files judged, .* (?P<lost>\d+) cou
 RUBY = "def f(n) n<2?n:f(n-1)+f(n-2) end; loop{f(22); (1..9999).map{|x|x.to_s}.sort}"
 PERL = "while (1) { my %h; $h{$_ % 97} .= chr(65 + $_ % 26) for 1 .. 5000; join q(,), sort { $h{$a} cmp $h{$b} } keys %h }"
 PYTHON = "import json, re\nwhile True: re.findall(r'x(\\d+)7', json.dumps([{'k': i, 's': 'x%d' % i} for i in range(999)]))"
+PYTHON_LOOPS = """
+class Sum:
+    def __init__(self): self.sum = 0
+    def add(self, n): self.sum += n * 1.5; return self
+def loops(n):
+    total, found = Sum(), {}
+    for i in range(n):
+        total.add(i); found[i % 97] = str(i)
+    return sorted(found.values(), key=lambda text: text[::-1])
+while True: loops(20000)
+"""
 GAWK = 'BEGIN { for (;;) { x[i++ % 1000] = i; s = s "a"; gsub(/1/, "z", s); if (length(s) > 1000) s = "" } }'
 PROGRAMS = (
     ("python3", ("/usr/bin/python3", "-c", PYTHON)),
+    # where python3 has a JIT: that of sid
+    ("python3, PYTHON_JIT=1", ("/usr/bin/env", "PYTHON_JIT=1", "/usr/bin/python3", "-c", PYTHON_LOOPS)),
     ("perl", ("/usr/bin/perl", "-e", PERL)),
     ("ruby", ("/usr/bin/ruby", "-e", RUBY)),
     ("gawk", ("/usr/bin/gawk", GAWK)),
