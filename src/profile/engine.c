@@ -141,7 +141,7 @@ static void check(struct engine *engine, uint64_t now)
 {
 	struct fpl_counters counters;
 
-	overhead_look(&engine->overhead, now, engine->disabled_ns != 0);
+	overhead_look(&engine->overhead, now, engine->disabled_ns ? 0 : UINT64_MAX);
 	if (!kernel_side_counters(&engine->kernel, &counters)) {
 		if (counters.life_lost != engine->tracker.nr_lives_lost) {
 			engine->tracker.nr_lives_lost = counters.life_lost;
@@ -153,7 +153,7 @@ static void check(struct engine *engine, uint64_t now)
 	if (targets_threads_gone(&engine->target, &engine->kernel))
 		engine->stop = true;
 	tables_review(&engine->tables);
-	if (now >= engine->next_count_ns) {
+	if (now >= engine->next_count_ns && !engine->is_paused) {
 		kernel_side_count(&engine->kernel);
 		engine->next_count_ns = now + COUNT_PERIOD_NS;
 	}
