@@ -2,6 +2,7 @@
 #include "cli/store_writer.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -134,6 +135,9 @@ static void serve(struct store *store, const struct store_writer_options *option
 		/* said with the answer to the next one */
 		if (tend(store, sock, STEPS_A_WINDOW, &err))
 			answer.err = err;
+		/* a recording takes more memory than all else here, and the next one is a minute
+		 * away */
+		(void)malloc_trim(0);
 	}
 }
 

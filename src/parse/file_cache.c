@@ -81,6 +81,18 @@ static struct reading **free_place(struct file_cache *cache)
 	return NULL;
 }
 
+/* The largest files go until the process has no more than @bytes in use. */
+static void shrink(struct file_cache *cache, size_t bytes)
+{
+	struct reading **place;
+
+	if (file_cache_heap_bytes() <= bytes)
+		return;
+	while (file_cache_heap_bytes() > bytes && (place = first_by(cache, is_larger)))
+		drop(place);
+	(void)malloc_trim(0);
+}
+
 void file_cache_put(struct file_cache *cache, struct reading *reading, size_t grown)
 {
 	struct reading **place = free_place(cache);
@@ -96,11 +108,7 @@ void file_cache_put(struct file_cache *cache, struct reading *reading, size_t gr
 	reading->bytes += grown;
 	reading->last_use_ns = clock_monotonic_ns();
 	*place = reading;
-	if (file_cache_heap_bytes() <= FILE_CACHE_BYTES)
-		return;
-	while (file_cache_heap_bytes() > FILE_CACHE_BYTES && (place = first_by(cache, is_larger)))
-		drop(place);
-	(void)malloc_trim(0);
+	shrink(cache, FILE_CACHE_BYTES);
 }
 
 void file_cache_age(struct file_cache *cache)
@@ -118,4 +126,19 @@ void file_cache_age(struct file_cache *cache)
 	}
 	if (has_dropped)
 		(void)malloc_trim(0);
+}
+
+void file_cache_rest(struct file_cache *cache)
+{
+	file_cache_age(cache);
+	shrink(cache, FILE_CACHE_REST_BYTES);
+}
+
+bool file_cache_is_empty(const struct file_cache *cache)
+{
+	for (size_t i = 0; i < cache->nr_files; i++) {
+		if (cache->readings[i])
+			return false;
+	}
+	return true;
 }

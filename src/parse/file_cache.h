@@ -13,7 +13,9 @@
 
 #define FILE_CACHE_FILES PARSE_KEPT_FILES
 #define FILE_CACHE_BYTES (64u << 20) /* of memory a worker holds between two requests */
-#define FILE_CACHE_AGE_S 120u	     /* a file that was not asked about for longer is dropped */
+#define FILE_CACHE_REST_BYTES \
+	(8u << 20) /* the same of a worker that rests: one of an agent, between two windows */
+#define FILE_CACHE_AGE_S 120u /* a file that was not asked about for longer is dropped */
 
 /* A file, as far as it was read. */
 struct reading {
@@ -48,6 +50,11 @@ void file_cache_put(struct file_cache *cache, struct reading *reading, size_t gr
 
 /* Drop what was not asked about for FILE_CACHE_AGE_S: an agent's workers live for weeks. */
 void file_cache_age(struct file_cache *cache);
+/* The same of a worker that rests, which keeps no more than FILE_CACHE_REST_BYTES: the largest
+ * files go first. */
+void file_cache_rest(struct file_cache *cache);
+
+bool file_cache_is_empty(const struct file_cache *cache);
 
 /* Bytes of the heap that are in use. With sanitizers 0: then the number of files alone is bounded.
  */

@@ -2,6 +2,7 @@
 #include "parse/worker.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +16,10 @@
 #include "symbolize/debug_index.h"
 #include "unwind/script_find.h"
 
-/* A worker without work looks that often whether files that it keeps are too old. */
-enum { IDLE_MS = 30000 };
+enum {
+	IDLE_MS = 200,	 /* without work until a worker gives back what it has freed */
+	REST_MS = 15000, /* from then on, between two looks at the files that it keeps */
+};
 
 static void job_fini(struct job *job)
 {
@@ -340,9 +343,12 @@ static void await_request(int sock, struct file_cache *cache)
 {
 	struct pollfd request = { .fd = sock, .events = POLLIN };
 
-	do
-		file_cache_age(cache);
-	while (poll(&request, 1, IDLE_MS) == 0);
+	file_cache_age(cache);
+	if (poll(&request, 1, IDLE_MS))
+		return;
+	(void)malloc_trim(0);
+	while (poll(&request, 1, file_cache_is_empty(cache) ? -1 : REST_MS) == 0)
+		file_cache_rest(cache);
 }
 
 void worker_main(int sock, size_t nr_kept)

@@ -18,6 +18,7 @@
 
 #define TABLE_MEMORY_DEFAULT (128ull << 20)
 #define STACK_MEMORY_DEFAULT (4ull << 20)
+#define STACK_MEMORY_LEAST   (64ull << 10)
 #define RING_MEMORY_DEFAULT  (4ull << 20)
 #define PROCESSES_DEFAULT    16384u
 /*
@@ -141,7 +142,7 @@ static void check(struct engine *engine, uint64_t now)
 {
 	struct fpl_counters counters;
 
-	overhead_look(&engine->overhead, now, engine->disabled_ns != 0);
+	overhead_look(&engine->overhead, now, engine->disabled_ns ? 0 : UINT64_MAX);
 	if (!kernel_side_counters(&engine->kernel, &counters)) {
 		if (counters.life_lost != engine->tracker.nr_lives_lost) {
 			engine->tracker.nr_lives_lost = counters.life_lost;
@@ -153,7 +154,7 @@ static void check(struct engine *engine, uint64_t now)
 	if (targets_threads_gone(&engine->target, &engine->kernel))
 		engine->stop = true;
 	tables_review(&engine->tables);
-	if (now >= engine->next_count_ns) {
+	if (now >= engine->next_count_ns && !engine->is_paused) {
 		kernel_side_count(&engine->kernel);
 		engine->next_count_ns = now + COUNT_PERIOD_NS;
 	}
@@ -642,6 +643,23 @@ static int run(struct engine *engine, struct profile *ret, struct fpl_err *err)
 	return 0;
 }
 
+/*
+ * Memory for the stacks of a run. A window of a clock alone has no more stacks than ticks: there is
+ * room for eight times as many, since a group of the map holds eight. An agent on a few CPUs needs
+ * a tenth of what a run without end may.
+ */
+static uint64_t stack_memory(const struct engine_options *o)
+{
+	uint64_t bytes = STACK_MEMORY_LEAST, nr_ticks, hz = o->hz > o->max_hz ? o->hz : o->max_hz;
+
+	if (!o->window_ms || o->nr_sources != 1 || o->sources[0].class != SOURCE_CLOCK)
+		return STACK_MEMORY_DEFAULT;
+	nr_ticks = hz * o->window_ms / 1000 * (uint64_t)get_nprocs_conf();
+	while (bytes < STACK_MEMORY_DEFAULT && bytes < 8 * nr_ticks * sizeof(struct fpl_stack))
+		bytes *= 2;
+	return bytes;
+}
+
 /* Fill in sizes not given by options, by the size of the machine. */
 static void fill_in_sizes(struct engine_options *o)
 {
@@ -650,7 +668,7 @@ static void fill_in_sizes(struct engine_options *o)
 	if (!o->table_memory)
 		o->table_memory = TABLE_MEMORY_DEFAULT;
 	if (!o->stack_memory)
-		o->stack_memory = STACK_MEMORY_DEFAULT;
+		o->stack_memory = stack_memory(o);
 	if (!o->ring_memory)
 		o->ring_memory = RING_MEMORY_DEFAULT;
 	if (!o->max_processes)

@@ -223,7 +223,8 @@ struct engine_options {
 
 	/* Keep when each sample was taken (profile.events), in this many bytes; 0: do not. */
 	uint64_t timeline_memory;
-	uint64_t stack_memory;	 /* bytes of the kernel's map of counted stacks; 0: 4 MiB */
+	uint64_t stack_memory;	 /* bytes of the kernel's map of counted stacks; 0: 4 MiB, or what
+				    a window of a clock may need */
 	uint32_t max_processes;	 /* known to the kernel side at one time; 0: 16384 */
 	uint32_t max_mappings;	 /* executable ones, of all processes; 0: by their number */
 	uint64_t ring_memory;	 /* bytes between kernel side and userspace; 0: 4 MiB */

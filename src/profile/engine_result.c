@@ -411,8 +411,10 @@ static int take_script_codes(struct engine *engine, struct run_window *window,
 static void take_costs(struct engine *engine, const struct run_window *window,
 		       struct profile *profile)
 {
-	uint64_t cpu_ns = usage_cpu_ns() + engine->overhead.helpers.cpu_ns;
+	uint64_t cpu_ns;
 
+	overhead_look(&engine->overhead, clock_monotonic_ns(), HELPERS_AGE_NS);
+	cpu_ns = usage_cpu_ns() + engine->overhead.helpers.cpu_ns;
 	profile->hz_changes = engine->overhead.throttle.nr_changes - window->nr_hz_changes;
 	profile->wait_period_ns = engine_wait_period(engine->options);
 	profile->wait_period_end_ns =

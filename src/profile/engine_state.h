@@ -37,6 +37,9 @@
 
 /* A thread without a CPU for longer was stopped, or starved; a loaded machine delays by less. */
 #define AWAY_MIN_MS 600u
+/* Limit of the age of what a window knows of helpers, where it begins after a pause and where it
+ * ends. */
+#define HELPERS_AGE_NS (4 * NS_PER_S)
 
 /* Meaning of a descriptor of the loop. */
 enum watch {

@@ -217,6 +217,7 @@ int engine_turn_window(struct engine *engine, uint64_t now, struct fpl_err *err)
 		return 0;
 	if (!engine->is_paused)
 		return cut(engine, o->every_ms > o->window_ms, err);
+	overhead_look(&engine->overhead, now, HELPERS_AGE_NS);
 	return engine_begin_window(engine, other_window(engine), err);
 }
 

@@ -8,9 +8,9 @@
 
 /* A load that swings would say the same again and again. */
 #define CHANGES_SAID 16u
-/* Looking for helpers reads ten files of /proc: more often only where their time is judged by. */
-#define HELPERS_PERIOD_NS	 (4000 * NS_PER_MS)
-#define HELPERS_PERIOD_JUDGED_NS (1000 * NS_PER_MS)
+/* Looking at helpers reads some thirty files of /proc: often only where their time is judged by. */
+#define HELPERS_PERIOD_JUDGED_NS NS_PER_S
+#define HELPERS_PERIOD_NS	 (60 * NS_PER_S)
 
 /* Samples of the clock in what is profiled, or fewer: idle and filtered ones are not counted by
  * source, so those of other sources are taken off, too. */
@@ -45,11 +45,15 @@ static struct throttle_use use_now(struct overhead *overhead, const struct fpl_c
 	};
 }
 
-void overhead_look(struct overhead *overhead, uint64_t now, bool all)
+void overhead_look(struct overhead *overhead, uint64_t now, uint64_t most_age_ns)
 {
+	uint64_t period_ns =
+		overhead->config.limit > 0 ? HELPERS_PERIOD_JUDGED_NS : HELPERS_PERIOD_NS;
 	uint64_t rss_bytes = usage_rss_anon_bytes();
 
-	if (all || now >= overhead->next_helpers_ns) {
+	if (most_age_ns > period_ns)
+		most_age_ns = period_ns;
+	if (now >= overhead->helpers_ns + most_age_ns) {
 		struct usage_helpers before = overhead->helpers;
 
 		usage_helpers(overhead->config.command, &overhead->helpers);
@@ -58,9 +62,7 @@ void overhead_look(struct overhead *overhead, uint64_t now, bool all)
 			overhead->helpers.cpu_ns = before.cpu_ns;
 		if (overhead->helpers.rss_anon_peak_bytes < before.rss_anon_peak_bytes)
 			overhead->helpers.rss_anon_peak_bytes = before.rss_anon_peak_bytes;
-		overhead->next_helpers_ns =
-			now +
-			(overhead->config.limit > 0 ? HELPERS_PERIOD_JUDGED_NS : HELPERS_PERIOD_NS);
+		overhead->helpers_ns = now;
 	}
 	rss_bytes += overhead->helpers.rss_anon_peak_bytes;
 	if (rss_bytes > overhead->rss_peak_bytes)

@@ -28,7 +28,7 @@ struct overhead {
 	struct overhead_config config;
 	uint64_t rss_peak_bytes; /* helpers included */
 	struct usage_helpers helpers;
-	uint64_t next_helpers_ns; /* when they are looked at again */
+	uint64_t helpers_ns; /* when they were looked at last */
 	struct throttle throttle;
 	struct source *clock;	      /* of the sources; NULL: none is one */
 	uint64_t begun_ns;	      /* the period of the throttle at first */
@@ -36,8 +36,12 @@ struct overhead {
 	bool has_said_stuck;
 };
 
-/* Note the memory in use, and what the helpers use, at most once a second unless @all. */
-void overhead_look(struct overhead *overhead, uint64_t now, bool all);
+/*
+ * Note the memory in use, and the CPU time and memory of the helpers, unless these were noted less
+ * than @most_age_ns ago; 0 notes them in any case. With UINT64_MAX they are noted each second where
+ * a limit is judged by them, else each minute.
+ */
+void overhead_look(struct overhead *overhead, uint64_t now, uint64_t most_age_ns);
 /* Watch what the run costs from here on, where events are enabled. */
 void overhead_begin(struct overhead *overhead, uint64_t now);
 /* Sample less often where it costs too much. Of a clock as often as was asked where it does not; of

@@ -138,21 +138,46 @@ static void old_file_is_dropped_and_a_used_one_stays(void **state)
 	(void)state;
 	file_cache_put(&cache, make(1, 0), 0);
 	file_cache_put(&cache, make(2, 0), 0);
-	skipped_ns = (FILE_CACHE_AGE_S - 10) * NS_PER_S;
+	skipped_ns = FILE_CACHE_AGE_S / 2 * NS_PER_S;
 	file_cache_put(&cache, take(&cache, 2), 0);
 	file_cache_age(&cache);
 	used = take(&cache, 1);
 	assert_non_null(used);
 	reading_destroy(used);
 	file_cache_put(&cache, make(1, 0), 0);
-	skipped_ns = (2 * FILE_CACHE_AGE_S - 15) * NS_PER_S;
+	skipped_ns = FILE_CACHE_AGE_S * NS_PER_S;
 	file_cache_put(&cache, take(&cache, 1), 0);
-	skipped_ns = (2 * FILE_CACHE_AGE_S + 15) * NS_PER_S;
+	skipped_ns = (FILE_CACHE_AGE_S + FILE_CACHE_AGE_S / 2 + 1) * NS_PER_S;
 	file_cache_age(&cache);
 	assert_null(take(&cache, 2));
+	assert_false(file_cache_is_empty(&cache));
 	used = take(&cache, 1);
 	assert_non_null(used);
+	assert_true(file_cache_is_empty(&cache));
 	reading_destroy(used);
+}
+
+static void resting_worker_keeps_its_small_files(void **state)
+{
+	static const size_t small = FILE_CACHE_REST_BYTES / 8, large = FILE_CACHE_REST_BYTES;
+	struct file_cache cache = { .nr_files = FILE_CACHE_FILES };
+	struct reading *found;
+
+	(void)state;
+	if (!file_cache_heap_bytes())
+		skip_test("with sanitizers the heap does not say how large it is");
+	skipped_ns = 0;
+	file_cache_put(&cache, make(1, small), small);
+	file_cache_put(&cache, make(2, large), large);
+	file_cache_age(&cache);
+	found = take(&cache, 2);
+	assert_non_null(found);
+	file_cache_put(&cache, found, 0);
+	file_cache_rest(&cache);
+	assert_null(take(&cache, 2));
+	found = take(&cache, 1);
+	assert_non_null(found);
+	reading_destroy(found);
 }
 
 int main(void)
@@ -164,6 +189,7 @@ int main(void)
 		cmocka_unit_test(it_holds_no_more_than_it_may),
 		cmocka_unit_test(largest_file_is_dropped_over_the_memory),
 		cmocka_unit_test(old_file_is_dropped_and_a_used_one_stays),
+		cmocka_unit_test(resting_worker_keeps_its_small_files),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "profile/overhead.h"
 #include "profile/usage.h"
 
 #define MIB (1ull << 20)
@@ -99,11 +101,43 @@ static void own_use_grows(void **state)
 	munmap(memory, 8 * MIB);
 }
 
+/* Does a look note a helper more, which has 14 MiB? */
+static bool notes_one_more(struct overhead *overhead, uint64_t now_s, uint64_t most_age_ns)
+{
+	uint64_t before = overhead->helpers.rss_anon_peak_bytes;
+
+	overhead_look(overhead, now_s * NS_PER_S, most_age_ns);
+	return overhead->helpers.rss_anon_peak_bytes >= before + 14 * MIB;
+}
+
+static void helpers_are_noted_each_minute_or_where_asked(void **state)
+{
+	struct overhead calm = { .rss_peak_bytes = 0 }, limited = { .config.limit = 1 };
+	pid_t helpers[3] = { start(0) };
+
+	(void)state;
+	assert_true(notes_one_more(&calm, 100, UINT64_MAX));
+	assert_true(notes_one_more(&limited, 100, UINT64_MAX));
+	helpers[1] = start(0);
+	assert_false(notes_one_more(&calm, 159, UINT64_MAX));
+	assert_true(notes_one_more(&calm, 160, UINT64_MAX));
+	assert_true(notes_one_more(&limited, 101, UINT64_MAX));
+	helpers[2] = start(0);
+	assert_false(notes_one_more(&calm, 163, 4 * NS_PER_S));
+	assert_true(notes_one_more(&calm, 164, 4 * NS_PER_S));
+	assert_true(notes_one_more(&limited, 101, 0));
+	for (size_t i = 0; i < 3; i++) {
+		kill(helpers[i], SIGKILL);
+		assert_int_equal(waitpid(helpers[i], NULL, 0), helpers[i]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(helpers_are_children_and_theirs_but_for_the_command),
 		cmocka_unit_test(own_use_grows),
+		cmocka_unit_test(helpers_are_noted_each_minute_or_where_asked),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
