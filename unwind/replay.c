@@ -254,21 +254,43 @@ void replay_walk(const struct replay_input *input, struct replay_result *ret)
 	memcpy(ret->script, walk.script_words, sizeof(*ret->script) * ret->nr_script);
 }
 
+size_t replay_script_read(const struct replay_input *input, const struct fpl_script_rule *rule,
+			  uint64_t code, uint64_t place, struct fpl_script_code *ret)
+{
+	struct env env = { .input = input };
+	uint64_t nr_lines;
+
+	*ret = (struct fpl_script_code){ .header.type = FPL_RECORD_SCRIPT_CODE,
+					 .code = code,
+					 .content = (uint32_t)(place >> 32) };
+	nr_lines = script_pieces(&env, ret, rule, code & FPL_SCRIPT_CODE_MASK & ~7ull);
+	ret->nr_lines = (uint32_t)nr_lines;
+	ret->header.size = (uint32_t)(sizeof(*ret) - sizeof(ret->lines) + ((nr_lines + 7) & ~7ull));
+	return ret->header.size;
+}
+
 size_t replay_script_code(const struct replay_input *input, uint32_t rule, uint64_t code,
 			  uint64_t place, struct fpl_script_code *ret)
 {
 	struct env env = { .input = input };
 	const struct fpl_script_rule *found = env_script_rule(&env, rule);
-	uint64_t nr_lines;
+	size_t size;
 
 	if (!found || found->is_native)
 		return 0;
-	*ret = (struct fpl_script_code){ .header.type = FPL_RECORD_SCRIPT_CODE,
-					 .code = code,
-					 .content = (uint32_t)(place >> 32),
-					 .rule = rule };
-	nr_lines = script_pieces(&env, ret, found, code & FPL_SCRIPT_CODE_MASK & ~7ull);
-	ret->nr_lines = (uint32_t)nr_lines;
-	ret->header.size = (uint32_t)(sizeof(*ret) - sizeof(ret->lines) + ((nr_lines + 7) & ~7ull));
-	return ret->header.size;
+	size = replay_script_read(input, found, code, place, ret);
+	ret->rule = rule;
+	return size;
+}
+
+bool replay_script_holds(const struct replay_input *input, const struct fpl_script_rule *rule,
+			 uint64_t code, uint64_t place)
+{
+	struct env env = { .input = input };
+	struct fpl_walk walk;
+	uint64_t content;
+
+	walk.script_last[0] = walk.script_last[1] = 0;
+	content = script_content(&env, &walk, rule, code & FPL_SCRIPT_CODE_MASK);
+	return content >> 48 == code >> 48 && (content >> 16 & UINT32_MAX) == place >> 32;
 }
