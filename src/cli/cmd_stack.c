@@ -115,7 +115,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		options->kernel = true;
 		return 0;
 	case KEY_SCRIPT:
-		walk_options_script(arg, &options->script.mode, state);
+		walk_options_script(arg, &options->script, state);
+		if (options->script.is_lazy)
+			refuse(state,
+			       "--script %s: lazy is for samples: stack reads the memory of each thread once",
+			       arg);
 		return 0;
 	case KEY_NO_SCRIPT:
 		options->script.mode = SCRIPT_OFF;

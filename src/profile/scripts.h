@@ -27,6 +27,9 @@ enum script_mode {
 struct script_options {
 	enum script_mode mode;
 	bool no_lines; /* frames of one function are the same, wherever they are in it */
+	/* code objects are not sent at first sight, but for those of V8: userspace reads them from
+	 * their processes' memory (script_codes_read()) */
+	bool is_lazy;
 };
 
 struct scripts;
