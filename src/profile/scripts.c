@@ -140,7 +140,7 @@ struct fpl_script_rule *scripts_settled(struct scripts *scripts)
 		*to = scripts->rules[i];
 		if (scripts->objects[i] && !to->is_native)
 			to->settled = place_of(scripts, i);
-		if (!scripts->objects[i] || to->is_native || !to->settled)
+		if (!scripts->objects[i] || (!to->is_native && !to->settled))
 			*to = (struct fpl_script_rule){ 0 };
 	}
 	return scripts->settled;

@@ -51,9 +51,9 @@ uint32_t scripts_next_native(const struct scripts *scripts, uint32_t idx, uint32
 
 /*
  * Rules for one look at a stack, which takes no votes: replay_input.script_rules. The place of a
- * rule is the one that samples have settled, else the one that the code of the loop tells. An
- * interpreter whose place is not known has no rule, which is said once; nor has one whose native
- * frames are script frames. Borrowed until the next call. Cost: O(rules).
+ * rule is the one that samples have settled, else the one that the code of the loop tells; native
+ * frames that are script frames need none. An interpreter whose place is not known has no rule,
+ * which is said once. Borrowed until the next call. Cost: O(rules).
  */
 struct fpl_script_rule *scripts_settled(struct scripts *scripts);
 
