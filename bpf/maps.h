@@ -13,6 +13,7 @@
 #include "bpf/go_thread.h"
 #include "bpf/shared_region.h"
 #include "bpf/shared_script.h"
+#include "bpf/v8_state.h"
 #include "bpf/walk_state.h"
 
 /* Place of each object's table, by slot; slot 0 stays empty. */
@@ -189,24 +190,6 @@ _Static_assert(sizeof(struct fpl_recent) == 64, "one cache line");
 #define FPL_REST_MAX (FPL_KERNEL_DEPTH_MAX + FPL_FP_DEPTH_MAX + FPL_KEY_MAX)
 #define FPL_FRAMES_MAX \
 	(FPL_USER_FRAMES_MAX + FPL_REST_MAX + 1 + FPL_SCRIPT_WORDS_MAX) /* a multiple of 8 */
-
-#define V8_PARTS_MAX 8u /* of a name, pairs among them; a power of two */
-
-/* A function of V8 that is being read (script_v8.h). */
-struct v8_state {
-	struct fpl_v8 layout;
-	__u64 place;		   /* in the source */
-	__u64 script_name, source; /* words that point to strings */
-	__u64 parts[V8_PARTS_MAX]; /* [nr_parts]: of the name, the next one last */
-	__u32 nr_parts;
-	__u32 run; /* of small integers in its ScopeInfo */
-	/* a string */
-	__u64 word, object;
-	__u64 skipped;	  /* characters */
-	__u64 addr, left; /* bytes */
-	__u32 length, type, found, is_wide;
-	__u32 lines, text;
-};
 
 struct fpl_scratch {
 	struct fpl_recent recents[FPL_RECENTS]; /* by tgid */

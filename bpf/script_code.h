@@ -46,6 +46,14 @@ static __noinline long script_code_send(struct fpl_scratch *s, __u64 word, __u64
 	return bpf_ringbuf_output(&ring, record, size, 0);
 }
 
+/* Has rule @idx code objects that userspace reads itself? */
+static __always_inline int script_is_lazy(__u32 idx)
+{
+	const struct fpl_script_rule *rule = bpf_map_lookup_elem(&script_rules, &idx);
+
+	return rule && rule->is_lazy;
+}
+
 /* One turn of the loop over the script words. A function of V8 takes a turn for each part of its
  * name: a loop inside this one would be one more call on the kernel's stack. */
 static long script_code_one(__u32 idx, void *arg)
@@ -64,6 +72,10 @@ static long script_code_one(__u32 idx, void *arg)
 		s->codes.left = 2 * (word & 0xffff);
 		s->codes.rule = word >> FPL_SCRIPT_RULE_SHIFT;
 		s->codes.at++;
+		if (script_is_lazy(s->codes.rule)) {
+			s->codes.at += s->codes.left;
+			s->codes.left = 0;
+		}
 		return 0;
 	}
 	key.code = word;

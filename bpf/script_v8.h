@@ -3,14 +3,21 @@
  * Functions of V8 at first sight: what their names are made of is behind more pointers than a code
  * object of other languages has (bpf/script_code.h), and pointers lead to other objects after each
  * collection. Where everything is, is data of the rule (struct fpl_v8); each word is the target's.
+ * Userspace does the same for threads that sleep (unwind/replay.h).
  */
 #pragma once
 
-#include <bpf/bpf_helpers.h>
-
-#include "bpf/env.h"
-#include "bpf/maps.h"
+#include "bpf/lookup.h"
+#include "bpf/v8_state.h"
 #include "bpf/walk_read.h"
+
+/* The scratch memory has script_code, the record being made, and v8. In userspace it has env, too.
+ */
+#ifdef __bpf__
+#define V8_ENV(s) ((struct env *)0)
+#else
+#define V8_ENV(s) ((s)->env)
+#endif
 
 #define V8_NO_TYPE	0x10000u
 #define V8_HOPS		4u  /* from a string to the one that has its characters */
@@ -21,38 +28,39 @@
 #define V8_BLOCK_BYTES	128u	     /* that are read at once */
 
 /* The object that @word points to; 0: it is no pointer. */
-static __always_inline __u64 v8_object(__u64 word)
+WALK_INLINE __u64 v8_object(__u64 word)
 {
 	return (word & 7) == 1 && walk_is_user(word) ? word - 1 : 0;
 }
 
 /* The word @off bytes into @object; 0: it cannot be read. */
-static __always_inline __u64 v8_word(__u64 object, __u32 off)
+WALK_INLINE __u64 v8_word(struct env *env, __u64 object, __u32 off)
 {
 	__u64 word;
 
-	return bpf_probe_read_user(&word, sizeof(word), (const void *)(object + off)) ? 0 : word;
+	return env_read_stack(env, &word, sizeof(word), object + off) ? 0 : word;
 }
 
 /* The type of @object, as its map has it; V8_NO_TYPE: it has none. */
-static __always_inline __u32 v8_type(const struct fpl_v8 *v8, __u64 object)
+WALK_INLINE __u32 v8_type(struct env *env, const struct fpl_v8 *v8, __u64 object)
 {
-	__u64 map = object ? v8_object(v8_word(object, 0)) : 0;
+	__u64 map = object ? v8_object(v8_word(env, object, 0)) : 0;
 	__u16 type;
 
-	return !map || bpf_probe_read_user(&type, sizeof(type), (const void *)(map + v8->type_off))
-		       ? V8_NO_TYPE
-		       : type;
+	return !map || env_read_stack(env, &type, sizeof(type), map + v8->type_off) ? V8_NO_TYPE
+										    : type;
 }
 
 /* One hop: a string that has no characters leads to one that has. */
 static long v8_hop(__u32 idx, void *arg)
 {
-	struct v8_state *state = &(*(struct fpl_scratch **)arg)->v8;
+	struct fpl_scratch *s = *(struct fpl_scratch **)arg;
+	struct v8_state *state = &s->v8;
+	struct env *env = V8_ENV(s);
 	const struct fpl_v8 *v8 = &state->layout;
 	__u64 object = state->object;
-	__u32 type = v8_type(v8, object), shape = type & v8->shape_mask;
-	__u32 length = (__u32)v8_word(object, v8->length_off);
+	__u32 type = v8_type(env, v8, object), shape = type & v8->shape_mask;
+	__u32 length = (__u32)v8_word(env, object, v8->length_off);
 
 	state->type = type;
 	if (type >= v8->first_no_text)
@@ -64,14 +72,14 @@ static long v8_hop(__u32 idx, void *arg)
 		return 1;
 	}
 	if (shape == v8->is_thin) {
-		state->object = v8_object(v8_word(object, v8->actual_off));
+		state->object = v8_object(v8_word(env, object, v8->actual_off));
 	} else if (shape == v8->is_part) {
 		/* a small integer is in the upper half of its word */
-		state->skipped += v8_word(object, v8->offset_off) >> 32;
-		state->object = v8_object(v8_word(object, v8->parent_off));
+		state->skipped += v8_word(env, object, v8->offset_off) >> 32;
+		state->object = v8_object(v8_word(env, object, v8->parent_off));
 	} else if (shape == v8->is_pair) {
 		/* of one that was made flat the first part has all */
-		state->object = v8_object(v8_word(object, v8->first_off));
+		state->object = v8_object(v8_word(env, object, v8->first_off));
 	} else {
 		return 1;
 	}
@@ -80,7 +88,7 @@ static long v8_hop(__u32 idx, void *arg)
 
 /* Find the characters of the string that state.word points to: state.addr. Returns 0: it has none.
  */
-static __always_inline int v8_string(struct fpl_scratch *s)
+WALK_INLINE int v8_string(struct fpl_scratch *s)
 {
 	struct v8_state *state;
 
@@ -89,12 +97,12 @@ static __always_inline int v8_string(struct fpl_scratch *s)
 	s->v8.found = 0;
 	if (!s->v8.object)
 		return 0;
-	bpf_loop(V8_HOPS, v8_hop, &s, 0);
+	env_loop(V8_HOPS, v8_hop, &s);
 	state = &s->v8;
 	state->is_wide = !(state->type & state->layout.one_byte_mask);
 	state->addr =
 		state->object + state->layout.chars_off + (state->skipped << (state->is_wide & 1));
-	return state->found;
+	return (int)state->found;
 }
 
 /*
@@ -124,17 +132,19 @@ WALK_GLOBAL int v8_text(struct fpl_scratch *s)
 	LOOKUP_OPAQUE(at);
 	at &= FPL_SCRIPT_TEXT_BYTES - 1;
 	if (size <= FPL_SCRIPT_TEXT_BYTES &&
-	    !bpf_probe_read_user(record->text[text] + at, (__u32)size, (const void *)s->v8.addr))
+	    !env_read_stack(V8_ENV(s), record->text[text] + at, (__u32)size, s->v8.addr))
 		record->size[1 + text] += (__u16)size;
 	return 0;
 }
 
 /* The length of the string that @word points to; 0: it points to no string. */
-static __always_inline __u32 v8_length(const struct fpl_v8 *v8, __u64 word)
+WALK_INLINE __u32 v8_length(struct env *env, const struct fpl_v8 *v8, __u64 word)
 {
 	__u64 object = v8_object(word);
 
-	return v8_type(v8, object) < v8->first_no_text ? (__u32)v8_word(object, v8->length_off) : 0;
+	return v8_type(env, v8, object) < v8->first_no_text
+		       ? (__u32)v8_word(env, object, v8->length_off)
+		       : 0;
 }
 
 /*
@@ -146,11 +156,13 @@ WALK_GLOBAL int v8_part(struct fpl_scratch *s)
 {
 	const struct fpl_v8 *v8;
 	struct v8_state *state;
+	struct env *env;
 	__u64 object, first, nr;
 	__u32 type;
 
 	if (!s)
 		return 0;
+	env = V8_ENV(s);
 	state = &s->v8;
 	if (!state->nr_parts) {
 		state->word = state->script_name;
@@ -162,15 +174,15 @@ WALK_GLOBAL int v8_part(struct fpl_scratch *s)
 	nr &= V8_PARTS_MAX - 1;
 	state->word = state->parts[nr];
 	object = v8_object(state->word);
-	type = v8_type(v8, object);
-	first = v8_word(object, v8->first_off);
+	type = v8_type(env, v8, object);
+	first = v8_word(env, object, v8->first_off);
 	/* the first part of one that was made flat has all */
 	if (type >= v8->first_no_text || (type & v8->shape_mask) != v8->is_pair ||
-	    v8_length(v8, first) == (__u32)v8_word(object, v8->length_off) ||
+	    v8_length(env, v8, first) == (__u32)v8_word(env, object, v8->length_off) ||
 	    nr >= V8_PARTS_MAX - 1)
 		return 1;
 	state->word = 0;
-	state->parts[nr] = v8_word(object, v8->first_off + 8);
+	state->parts[nr] = v8_word(env, object, v8->first_off + 8);
 	nr++;
 	LOOKUP_OPAQUE(nr);
 	nr &= V8_PARTS_MAX - 1;
@@ -180,7 +192,7 @@ WALK_GLOBAL int v8_part(struct fpl_scratch *s)
 }
 
 /* How many line feeds are in @word? */
-static __always_inline __u32 v8_feeds(__u64 word, __u32 is_wide)
+WALK_INLINE __u32 v8_feeds(__u64 word, __u32 is_wide)
 {
 	__u64 low = is_wide ? 0x7fff7fff7fff7fffull : 0x7f7f7f7f7f7f7f7full;
 
@@ -204,12 +216,14 @@ static long v8_count_block(__u32 idx, void *arg)
 	if (!size || size > V8_BLOCK_BYTES)
 		return 1;
 	env_clear(words, V8_BLOCK_BYTES);
-	if (bpf_probe_read_user(words, (__u32)size, (const void *)state->addr)) {
+	if (env_read_stack(V8_ENV(s), words, (__u32)size, state->addr)) {
 		state->found = 0;
 		return 1;
 	}
 	/* not unrolled: the kernel's stack has no room for the words */
+#ifdef __bpf__
 #pragma clang loop unroll(disable)
+#endif
 	for (__u32 i = 0; i < V8_BLOCK_BYTES / 8; i++)
 		state->lines += v8_feeds(words[i], state->is_wide);
 	state->addr += size;
@@ -228,14 +242,14 @@ WALK_GLOBAL int v8_line(struct fpl_scratch *s)
 		return 0;
 	s->v8.left = s->v8.place << (s->v8.is_wide & 1);
 	s->v8.lines = 1;
-	bpf_loop(2 * V8_SOURCE_MAX / V8_BLOCK_BYTES, v8_count_block, &s, 0);
+	env_loop(2 * V8_SOURCE_MAX / V8_BLOCK_BYTES, v8_count_block, &s);
 	if (s->v8.found)
 		s->script_code.line = s->v8.lines;
 	return 0;
 }
 
 /* Is @word a small integer? It is in the upper half then. */
-static __always_inline int v8_is_small(__u64 word)
+WALK_INLINE int v8_is_small(__u64 word)
 {
 	return !(__u32)word;
 }
@@ -259,10 +273,10 @@ static long v8_scope_word(__u32 idx, void *arg)
 		return 0;
 	}
 	/* a function without a name has two small ones before what it is called */
-	if (state->run >= 2 && v8_type(&state->layout, v8_object(word)) >= no_text)
+	if (state->run >= 2 && v8_type(V8_ENV(s), &state->layout, v8_object(word)) >= no_text)
 		return 1;
 	state->run = 0;
-	if (at <= V8_WORDS - 3 && !state->parts[0] && v8_length(&state->layout, word))
+	if (at <= V8_WORDS - 3 && !state->parts[0] && v8_length(V8_ENV(s), &state->layout, word))
 		state->parts[0] = word;
 	return 0;
 }
@@ -272,11 +286,12 @@ static long v8_scope_word(__u32 idx, void *arg)
  * state.parts[0]; and the place in the source at which the function begins: state.place, the last
  * but one of the small integers that follow each other behind the name, or a field of its own.
  */
-static __always_inline void v8_scope(struct fpl_scratch *s, __u64 scope)
+WALK_INLINE void v8_scope(struct fpl_scratch *s, __u64 scope)
 {
 	struct v8_state *state = &s->v8;
 	const struct fpl_v8 *v8 = &state->layout;
-	__u64 nr = v8_word(scope, v8->nr_locals_off) >> 32;
+	struct env *env = V8_ENV(s);
+	__u64 nr = v8_word(env, scope, v8->nr_locals_off) >> 32;
 
 	state->parts[0] = 0;
 	state->run = 0;
@@ -284,12 +299,12 @@ static __always_inline void v8_scope(struct fpl_scratch *s, __u64 scope)
 		return;
 	/* a name and a word of facts for each, or one word for all names */
 	nr = nr < V8_LOCALS_NAMED ? 16 * nr : 8 + 8 * nr;
-	if (bpf_probe_read_user(s->script_code.object + 8, 8 * V8_WORDS,
-				(void *)(scope + v8->locals_off + nr)))
+	if (env_read_stack(env, s->script_code.object + 8, 8 * V8_WORDS,
+			   scope + v8->locals_off + nr))
 		return;
-	bpf_loop(V8_WORDS + 1, v8_scope_word, &s, 0);
+	env_loop(V8_WORDS + 1, v8_scope_word, &s);
 	if (v8->place_off)
-		state->place = v8_word(scope, v8->place_off) >> 32;
+		state->place = v8_word(env, scope, v8->place_off) >> 32;
 }
 
 /*
@@ -303,11 +318,13 @@ WALK_GLOBAL int v8_function(struct fpl_scratch *s, __u64 code, __u32 idx)
 	struct fpl_script_code *record;
 	struct v8_state *state;
 	const struct fpl_v8 *v8;
+	struct env *env;
 	__u64 script;
 
 	if (!s)
 		return 1;
-	rule = bpf_map_lookup_elem(&script_rules, &idx);
+	env = V8_ENV(s);
+	rule = env_script_rule(env, idx);
 	if (!rule || !rule->is_native)
 		return 1;
 	record = &s->script_code;
@@ -317,20 +334,20 @@ WALK_GLOBAL int v8_function(struct fpl_scratch *s, __u64 code, __u32 idx)
 	state = &s->v8;
 	state->layout = rule->v8;
 	v8 = &state->layout;
-	if (v8_type(v8, code) != v8->function_type)
+	if (v8_type(env, v8, code) != v8->function_type)
 		return 1;
 	record->size[0] = 8;
 	state->place = ~0ull;
 	state->script_name = state->source = 0;
 	state->text = 0;
 	state->nr_parts = 1;
-	state->parts[0] = v8_word(code, v8->name_off);
-	if (v8_type(v8, v8_object(state->parts[0])) == v8->scope_type)
+	state->parts[0] = v8_word(env, code, v8->name_off);
+	if (v8_type(env, v8, v8_object(state->parts[0])) == v8->scope_type)
 		v8_scope(s, v8_object(state->parts[0]));
-	script = v8_object(v8_word(code, v8->script_off));
-	if (v8_type(v8, script) == v8->script_type) {
-		state->script_name = v8_word(script, v8->script_name_off);
-		state->source = v8_word(script, v8->source_off);
+	script = v8_object(v8_word(env, code, v8->script_off));
+	if (v8_type(env, v8, script) == v8->script_type) {
+		state->script_name = v8_word(env, script, v8->script_name_off);
+		state->source = v8_word(env, script, v8->source_off);
 	}
 	return 0;
 }
@@ -340,7 +357,7 @@ WALK_GLOBAL int v8_function(struct fpl_scratch *s, __u64 code, __u32 idx)
 
 /* Copy the next of the texts that the function found is called by into the record being made: names
  * of the function and of its script. */
-static __always_inline void v8_copy(struct fpl_scratch *s)
+WALK_INLINE void v8_copy(struct fpl_scratch *s)
 {
 	if (v8_part(s))
 		v8_text(s);

@@ -222,7 +222,7 @@ struct fpl_script_rule {
 	__s16 lines_ptr_off; /* in the code object: the pointer to the table of lines */
 	__s16 lines_behind;  /* it is behind another pointer, at this offset; 0: not */
 	__u8 more_texts;     /* all texts are asked for, not the first FPL_SCRIPT_TEXTS alone */
-	__u8 _pad2;
+	__u8 is_lazy;	     /* code objects are not sent: userspace reads the process's memory */
 	/* in that table: the number of its bytes, behind lines_off others */
 	__s16 lines_size_off;
 	__u16 lines_off;

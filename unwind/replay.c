@@ -175,7 +175,17 @@ static long env_loop(uint32_t nr, long (*body)(uint32_t idx, void *ctx), void *c
 }
 
 #include "bpf/script_pieces.h"
+#include "bpf/v8_state.h"
 #include "bpf/walk.h"
+
+/* script_v8.h uses these members of the kernel side's memory, and in userspace an env. */
+struct fpl_scratch {
+	struct fpl_script_code script_code;
+	struct v8_state v8;
+	struct env *env;
+};
+
+#include "bpf/script_v8.h"
 
 /* A row from code led to @pc while its mapping was unknown. Now that it is known, does no call
  * precede @pc? */
@@ -254,21 +264,65 @@ void replay_walk(const struct replay_input *input, struct replay_result *ret)
 	memcpy(ret->script, walk.script_words, sizeof(*ret->script) * ret->nr_script);
 }
 
+size_t replay_script_read(const struct replay_input *input, const struct fpl_script_rule *rule,
+			  uint64_t code, uint64_t place, struct fpl_script_code *ret)
+{
+	struct env env = { .input = input };
+	uint64_t nr_lines;
+
+	*ret = (struct fpl_script_code){ .header.type = FPL_RECORD_SCRIPT_CODE,
+					 .code = code,
+					 .content = (uint32_t)(place >> 32) };
+	nr_lines = script_pieces(&env, ret, rule, code & FPL_SCRIPT_CODE_MASK & ~7ull);
+	ret->nr_lines = (uint32_t)nr_lines;
+	ret->header.size = (uint32_t)(sizeof(*ret) - sizeof(ret->lines) + ((nr_lines + 7) & ~7ull));
+	return ret->header.size;
+}
+
+/* Read a function of V8, as replay_script_code() does. Returns 0 where none is at @code. */
+static size_t read_v8(struct env *env, uint32_t rule, uint64_t code, uint64_t place,
+		      struct fpl_script_code *ret)
+{
+	struct fpl_scratch scratch = { .env = env };
+
+	if (v8_function(&scratch, code & FPL_SCRIPT_CODE_MASK, rule))
+		return 0;
+	for (uint32_t i = 0; i < V8_TURNS; i++)
+		v8_copy(&scratch);
+	v8_line(&scratch);
+	*ret = scratch.script_code;
+	ret->header.type = FPL_RECORD_SCRIPT_CODE;
+	ret->header.size = offsetof(struct fpl_script_code, lines);
+	ret->code = code;
+	ret->content = (uint32_t)(place >> 32);
+	ret->rule = rule;
+	return ret->header.size;
+}
+
 size_t replay_script_code(const struct replay_input *input, uint32_t rule, uint64_t code,
 			  uint64_t place, struct fpl_script_code *ret)
 {
 	struct env env = { .input = input };
 	const struct fpl_script_rule *found = env_script_rule(&env, rule);
-	uint64_t nr_lines;
+	size_t size;
 
-	if (!found || found->is_native)
+	if (!found)
 		return 0;
-	*ret = (struct fpl_script_code){ .header.type = FPL_RECORD_SCRIPT_CODE,
-					 .code = code,
-					 .content = (uint32_t)(place >> 32),
-					 .rule = rule };
-	nr_lines = script_pieces(&env, ret, found, code & FPL_SCRIPT_CODE_MASK & ~7ull);
-	ret->nr_lines = (uint32_t)nr_lines;
-	ret->header.size = (uint32_t)(sizeof(*ret) - sizeof(ret->lines) + ((nr_lines + 7) & ~7ull));
-	return ret->header.size;
+	if (found->is_native)
+		return read_v8(&env, rule, code, place, ret);
+	size = replay_script_read(input, found, code, place, ret);
+	ret->rule = rule;
+	return size;
+}
+
+bool replay_script_holds(const struct replay_input *input, const struct fpl_script_rule *rule,
+			 uint64_t code, uint64_t place)
+{
+	struct env env = { .input = input };
+	struct fpl_walk walk;
+	uint64_t content;
+
+	walk.script_last[0] = walk.script_last[1] = 0;
+	content = script_content(&env, &walk, rule, code & FPL_SCRIPT_CODE_MASK);
+	return content >> 48 == code >> 48 && (content >> 16 & UINT32_MAX) == place >> 32;
 }

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -86,3 +87,13 @@ void replay_walk(const struct replay_input *input, struct replay_result *ret);
  */
 size_t replay_script_code(const struct replay_input *input, uint32_t rule, uint64_t code,
 			  uint64_t place, struct fpl_script_code *ret);
+
+/* The same by @rule itself: its number is not written, and of @input nothing is used but
+ * read_memory, arg, and regs without a stack. */
+size_t replay_script_read(const struct replay_input *input, const struct fpl_script_rule *rule,
+			  uint64_t code, uint64_t place, struct fpl_script_code *ret);
+
+/* Has the code object at the address in @code the content that @code and @place have, in memory as
+ * it is now? False where it cannot be read. @input: as for replay_script_read(). */
+bool replay_script_holds(const struct replay_input *input, const struct fpl_script_rule *rule,
+			 uint64_t code, uint64_t place);

@@ -60,7 +60,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		if (compare->sampling.unwind == ENGINE_UNWIND_FP)
 			argp_failure(state, CLI_EXIT_USAGE, 0,
 				     "--unwind fp: compare makes both walks: expected auto or cfi");
-		if (compare->sampling.script.mode > SCRIPT_MIX)
+		if (compare->sampling.script.mode > SCRIPT_MIX || compare->sampling.script.is_lazy)
 			argp_failure(state, CLI_EXIT_USAGE, 0,
 				     "--script: not with compare: neither walk has script frames");
 		if (!compare->sampling.user)

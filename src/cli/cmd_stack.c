@@ -38,7 +38,7 @@ static const struct argp_option options_list[] = {
 	{ "user-only", 'U', NULL, 0, "User stacks only (with -K: both)", 1 },
 	{ "kernel-only", 'K', NULL, 0, "Kernel stacks only (with -U: both)", 1 },
 	{ "script", KEY_SCRIPT, "mix|only|all", 0,
-	  "Show functions of Python, PHP, Ruby, Perl and Lua with file and line, as fpless profile does. mix: in place of the interpreter's own frames (default); only: also without the native frames between them; all: beside all native frames",
+	  "Show functions of Python, PHP, Ruby, Perl, Lua and node with file and line, as fpless profile does. mix: in place of the interpreter's own frames (default); only: also without the native frames between them; all: beside all native frames",
 	  1 },
 	{ "no-script", KEY_NO_SCRIPT, NULL, 0, "Show native frames alone", 1 },
 	{ "script-lines", KEY_SCRIPT_LINES, "yes|no", 0,
@@ -115,7 +115,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		options->kernel = true;
 		return 0;
 	case KEY_SCRIPT:
-		walk_options_script(arg, &options->script.mode, state);
+		walk_options_script(arg, &options->script, state);
+		if (options->script.is_lazy)
+			refuse(state,
+			       "--script %s: lazy is for samples: stack reads the memory of each thread once",
+			       arg);
 		return 0;
 	case KEY_NO_SCRIPT:
 		options->script.mode = SCRIPT_OFF;

@@ -62,8 +62,8 @@ static const struct argp_option options_list[] = {
 	  3 },
 	{ "no-synth", KEY_NO_SYNTH, NULL, 0,
 	  "Make no unwind rows from the instructions of code without CFI", 3 },
-	{ "script", KEY_SCRIPT, "mix|only|all", 0,
-	  "Show functions of CPython 3.9 to 3.14, PHP 7.4, 8.2 and 8.4, Ruby 3.1 and 3.3, Perl 5.36, 5.40 and 5.42, Lua 5.4 and node 18 to 24 with file and line. mix: in place of the interpreter's own frames (default); only: also without the native frames between them; all: beside all native frames",
+	{ "script", KEY_SCRIPT, "mix|only|all|lazy", 0,
+	  "Show functions of CPython 3.9 to 3.14, PHP 7.4, 8.2 and 8.4, Ruby 3.1 and 3.3, Perl 5.36, 5.40 and 5.42, Lua 5.4 and node 18 to 24 with file and line. mix: in place of the interpreter's own frames (default); only: also without the native frames between them; all: beside all native frames; lazy, alone or behind one of these and a comma: read from the programs' memory while they run, which makes samples cheaper and misses what ends first",
 	  3 },
 	{ "no-script", KEY_NO_SCRIPT, NULL, 0, "Show native frames alone", 3 },
 	{ "script-lines", KEY_SCRIPT_LINES, "yes|no", 0,
@@ -336,7 +336,7 @@ static bool parse_word_option(int key, char *arg, struct parsing *parsing, struc
 		walk_options_unwind(arg, &options->unwind, state);
 		return true;
 	case KEY_SCRIPT:
-		walk_options_script(arg, &options->script.mode, state);
+		walk_options_script(arg, &options->script, state);
 		return true;
 	case KEY_SCRIPT_LINES:
 		options->script.no_lines = !walk_options_yes("--script-lines", arg, state);

@@ -31,19 +31,27 @@ void walk_options_call_graph(const char *arg, enum engine_unwind *ret, struct ar
 		refuse(state, "--call-graph %s: expected fp or dwarf", arg);
 }
 
-void walk_options_script(const char *arg, enum script_mode *ret, struct argp_state *state)
+void walk_options_script(const char *arg, struct script_options *ret, struct argp_state *state)
 {
 	static const char *const words[] = {
 		[SCRIPT_MIX] = "mix", [SCRIPT_ONLY] = "only", [SCRIPT_ALL] = "all"
 	};
+	size_t length = strcspn(arg, ",");
+	const char *lazy = arg[length] ? arg + length + 1 : arg;
 
+	ret->mode = SCRIPT_MIX;
+	ret->is_lazy = !strcmp(lazy, "lazy");
+	if (ret->is_lazy && lazy == arg)
+		return;
 	for (size_t i = SCRIPT_MIX; i < ARRAY_SIZE(words); i++) {
-		if (!strcmp(arg, words[i])) {
-			*ret = (enum script_mode)i;
+		if (strlen(words[i]) == length && !strncmp(arg, words[i], length) &&
+		    (!arg[length] || ret->is_lazy)) {
+			ret->mode = (enum script_mode)i;
 			return;
 		}
 	}
-	refuse(state, "--script %s: expected mix, only or all", arg);
+	refuse(state,
+	       "--script %s: expected mix, only or all, with ,lazy behind it or not; or lazy", arg);
 }
 
 bool walk_options_yes(const char *option, const char *arg, struct argp_state *state)

@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "obj/file_stat.h"
+#include "proc/code_reader.h"
 #include "proc/mapped_file.h"
 #include "proc/proc_files.h"
 #include "proc/proc_maps.h"
@@ -58,21 +59,6 @@ static int parse_status(const char *text, struct code_place *place)
 	return 0;
 }
 
-/* proc_pid_stat(5), field 22: the start in clock ticks. The name in field 2 may hold anything. */
-static bool started_at(const char *stat, uint64_t start_ns)
-{
-	const char *pos = strrchr(stat, ')');
-	uint64_t tick_ns = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
-	uint64_t ticks;
-
-	for (unsigned field = 2; pos && field < 22; field++)
-		pos = strchr(pos + 1, ' ');
-	if (!pos)
-		return false;
-	ticks = strtoull(pos, NULL, 10);
-	return ticks == start_ns / tick_ns;
-}
-
 static int read_place(int dir_fd, uint64_t start_ns, struct code_place *place)
 {
 	struct opener_path where = {
@@ -88,12 +74,8 @@ static int read_place(int dir_fd, uint64_t start_ns, struct code_place *place)
 
 	if (code)
 		return code;
-	if (start_ns) {
-		nr = proc_file_read(place->pid, "stat", 0, text, PROC_FILES_READ - 1, UINT64_MAX);
-		text[nr < 0 ? 0 : nr] = '\0';
-		if (nr < 0 || !started_at(text, start_ns))
-			return -ESRCH;
-	}
+	if (start_ns && !code_reader_is_of(place->pid, start_ns))
+		return -ESRCH;
 
 	root_fd = proc_file_open(place->pid, "root", O_PATH | O_DIRECTORY);
 	if (root_fd < 0)

@@ -5,11 +5,18 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "base/err.h"
+
+/*
+ * Did process @pid start at @start_ns (CLOCK_BOOTTIME)? Else the number is another process's by
+ * now. False where /proc does not tell, too. Cost: one open and one read.
+ */
+bool code_reader_is_of(pid_t pid, uint64_t start_ns);
 
 /*
  * Copy [@addr, @addr + @size) of process @pid, @size at most a page, to @dst.

@@ -623,6 +623,7 @@ static int run(struct engine *engine, struct profile *ret, struct fpl_err *err)
 	/* while they are there */
 	jvm_codes_hold(engine->jvm_codes, engine->options->parser);
 	jvm_codes_release(engine->jvm_codes);
+	script_reader_finish(TAKE_PTR(engine->script_reader));
 	status = engine->options->keep_command ? command_leave(&engine->command)
 					       : command_end(&engine->command);
 	/* what the command wrote of its code last, too */

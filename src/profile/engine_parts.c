@@ -249,6 +249,8 @@ static int make_scripts(struct engine *engine, struct fpl_err *err)
 		code = engine_make_script_codes(o, &window->codes);
 		window->intake.codes = window->codes;
 	}
+	if (!code && o->script.is_lazy)
+		code = script_reader_begin(&engine->script_reader);
 	if (code)
 		return fpl_fail(err, code, "script frames: out of memory");
 	if (o->listener && o->listener->script_codes)
@@ -652,6 +654,7 @@ void engine_close(struct engine *engine)
 		run_window_fini(&engine->windows[i]);
 	code_names_destroy(engine->code_names);
 	jvm_codes_put(engine->jvm_codes);
+	script_reader_finish(engine->script_reader);
 	scripts_destroy(engine->scripts);
 	kernel_side_close(&engine->kernel);
 	sideband_close(engine->sideband);

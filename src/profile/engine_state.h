@@ -28,6 +28,7 @@
 #include "profile/replayer.h"
 #include "profile/retirement.h"
 #include "profile/regions.h"
+#include "profile/script_reader.h"
 #include "profile/scripts.h"
 #include "profile/source.h"
 #include "profile/tables.h"
@@ -87,6 +88,7 @@ struct engine {
 	struct jvm_codes *jvm_codes; /* NULL: no JVM is asked */
 	struct regions regions;
 	struct scripts *scripts; /* NULL: script frames are not walked; each window has codes */
+	struct script_reader *script_reader; /* NULL: their code objects are sent */
 
 	int epoll_fd;  /* of all that the loop waits for */
 	int alerts_fd; /* an epoll of its own: of what ends a sleep, too */

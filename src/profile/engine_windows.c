@@ -82,6 +82,8 @@ int engine_begin_window(struct engine *engine, struct run_window *before, struct
 		window->at_start = before->at_end;
 	engine->next_turn_ns = window->start_ns + engine->options->window_ms * NS_PER_MS;
 	engine->is_paused = false;
+	if (engine->script_reader)
+		script_reader_watch(engine->script_reader, window->codes);
 	code = kernel_side_open_gate(&engine->kernel, err);
 	for (size_t i = 0; !code && i < engine->nr_sources; i++)
 		code = source_enable(&engine->sources[i], err);

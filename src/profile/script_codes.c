@@ -11,10 +11,12 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/id_table.h"
 #include "base/log.h"
 #include "base/vector.h"
 #include "parse/client.h"
+#include "profile/share.h"
 #include "profile/stack_hash.h"
 #include "script/language.h"
 #include "script/names.h"
@@ -30,6 +32,12 @@ struct code {
 	uint32_t first_line;
 	const char *function, *file; /* in the answers; NULL: not known */
 	bool was_asked;
+	/* of one that is not sent */
+	bool is_wanted; /* it is to be read, or is being read */
+	enum script_unnamed why;
+	uint32_t pid;
+	uint64_t start_ns;
+	const struct fpl_script_rule *rule; /* in rules */
 };
 
 struct frame {
@@ -43,8 +51,9 @@ struct script_codes {
 
 	pthread_mutex_t
 		naming; /* one at a time asks for names; of the two below, and before lock */
-	struct parse_client *client; /* owned, while it is live; NULL: none yet */
-	bool was_said;		     /* that names could not be had */
+	struct parse_client *client;  /* owned, while it is live; NULL: none yet */
+	bool was_said;		      /* that names could not be had */
+	struct script_memory *memory; /* owned, of who reads; NULL: nothing was read yet */
 
 	pthread_mutex_t lock; /* of all below */
 	VECTOR(struct code) codes;
@@ -52,7 +61,11 @@ struct script_codes {
 	size_t nr_asked; /* frames */
 	struct id_table code_ids, frame_ids;
 	size_t record_bytes, text_bytes;
-	VECTOR(char *) texts; /* owned: of each answer */
+	VECTOR(char *) texts;			/* owned: of each answer */
+	VECTOR(struct fpl_script_rule *) rules; /* owned: of code that is not sent */
+	size_t nr_wanted;			/* that are to be read */
+	struct share_book wanted_of;		/* all that ever were, by process */
+	uint64_t nr_ever_wanted;
 	struct script_stats stats;
 };
 
@@ -87,6 +100,10 @@ void script_codes_put(struct script_codes *codes)
 		free(codes->codes.list[i].record);
 	for (size_t i = 0; i < codes->texts.nr; i++)
 		free(codes->texts.list[i]);
+	for (size_t i = 0; i < codes->rules.nr; i++)
+		free(codes->rules.list[i]);
+	script_memory_destroy(codes->memory);
+	vector_fini(&codes->rules);
 	vector_fini(&codes->codes);
 	vector_fini(&codes->frames);
 	vector_fini(&codes->texts);
@@ -116,8 +133,7 @@ static uint32_t find_code(const struct script_codes *codes, uint64_t gen, uint64
 static bool keep_record(struct script_codes *codes, const struct fpl_script_code *record,
 			size_t size, struct code *ret)
 {
-	if (!ret->language || size > sizeof(*record) || codes->codes.nr >= SCRIPT_CODES_MAX ||
-	    codes->record_bytes >= codes->max_bytes ||
+	if (!ret->language || size > sizeof(*record) || codes->record_bytes >= codes->max_bytes ||
 	    size > codes->max_bytes - codes->record_bytes)
 		return false;
 	ret->record = malloc(size);
@@ -125,11 +141,21 @@ static bool keep_record(struct script_codes *codes, const struct fpl_script_code
 		return false;
 	memcpy(ret->record, record, size);
 	ret->record_size = (uint32_t)size;
-	if (vector_push(&codes->codes, *ret)) {
-		free(ret->record);
+	codes->record_bytes += size;
+	return true;
+}
+
+/* Append @code, whose record is taken over. Returns false where there is no room. */
+static bool push_code(struct script_codes *codes, const struct code *code)
+{
+	if (codes->codes.nr >= SCRIPT_CODES_MAX || vector_push(&codes->codes, *code)) {
+		free(code->record);
+		codes->record_bytes -= code->record_size;
 		return false;
 	}
-	codes->record_bytes += size;
+	codes->stats.codes++;
+	(void)!id_table_add(&codes->code_ids, hash_of(code->gen ^ code->content << 32, code->word),
+			    (uint32_t)codes->codes.nr - 1);
 	return true;
 }
 
@@ -144,13 +170,8 @@ static void add_code(struct script_codes *codes, const struct script_facts *fact
 
 	if (find_code(codes, code.gen, code.word, code.content) != ID_TABLE_NONE)
 		return;
-	if (!keep_record(codes, record, size, &code)) {
+	if (!keep_record(codes, record, size, &code) || !push_code(codes, &code))
 		codes->stats.refused_codes++;
-		return;
-	}
-	codes->stats.codes++;
-	(void)!id_table_add(&codes->code_ids, hash_of(code.gen ^ code.content << 32, code.word),
-			    (uint32_t)codes->codes.nr - 1);
 }
 
 void script_codes_add(struct script_codes *codes, const struct script_facts *facts,
@@ -159,6 +180,151 @@ void script_codes_add(struct script_codes *codes, const struct script_facts *fac
 	pthread_mutex_lock(&codes->lock);
 	add_code(codes, facts, record, size);
 	pthread_mutex_unlock(&codes->lock);
+}
+
+/* The copy of @rule; NULL: there is no room. */
+static const struct fpl_script_rule *keep_rule(struct script_codes *codes,
+					       const struct fpl_script_rule *rule)
+{
+	struct fpl_script_rule *copy;
+
+	for (size_t i = 0; i < codes->rules.nr; i++)
+		if (codes->rules.list[i]->object == rule->object)
+			return codes->rules.list[i];
+	if (codes->rules.nr >= FPL_SCRIPT_RULES_MAX)
+		return NULL;
+	copy = malloc(sizeof(*copy));
+	if (!copy)
+		return NULL;
+	*copy = *rule;
+	if (!vector_push(&codes->rules, copy))
+		return copy;
+	free(copy);
+	return NULL;
+}
+
+/* Has process @pid room for one more code object that is read? */
+static bool may_want(const struct script_codes *codes, uint32_t pid)
+{
+	return codes->nr_ever_wanted < SCRIPT_WANTED_MAX &&
+	       share_used(&codes->wanted_of, pid) < share_of(SCRIPT_WANTED_MAX);
+}
+
+static void want(struct script_codes *codes, const struct script_facts *facts, uint64_t gen,
+		 const struct script_wanted *wanted)
+{
+	struct code code = { .gen = gen,
+			     .word = wanted->word,
+			     .content = wanted->content,
+			     .version = facts->version,
+			     .language = facts->language,
+			     .is_wanted = true,
+			     .pid = wanted->pid,
+			     .start_ns = wanted->start_ns };
+
+	if (find_code(codes, code.gen, code.word, code.content) != ID_TABLE_NONE)
+		return;
+	if (may_want(codes, wanted->pid))
+		code.rule = keep_rule(codes, wanted->rule);
+	if (!code.rule || !push_code(codes, &code)) {
+		codes->stats.refused_codes++;
+		return;
+	}
+	share_take(&codes->wanted_of, wanted->pid, 1);
+	codes->nr_ever_wanted++;
+	codes->nr_wanted++;
+}
+
+void script_codes_want(struct script_codes *codes, const struct script_facts *facts, uint64_t gen,
+		       const struct script_wanted *wanted)
+{
+	pthread_mutex_lock(&codes->lock);
+	want(codes, facts, gen, wanted);
+	pthread_mutex_unlock(&codes->lock);
+}
+
+/* Under the lock: @code is wanted no more. */
+static void settle(struct script_codes *codes, struct code *code, enum script_unnamed why)
+{
+	code->is_wanted = false;
+	code->why = why;
+	codes->nr_wanted--;
+}
+
+/* script_read_fn */
+static void take_read(void *ctx, const struct script_wanted *wanted,
+		      const struct fpl_script_code *record, size_t size, enum script_unnamed why)
+{
+	struct script_codes *codes = ctx;
+	struct code *code;
+
+	pthread_mutex_lock(&codes->lock);
+	code = &codes->codes.list[wanted->code];
+	settle(codes, code, record ? SCRIPT_UNNAMED_UNKNOWN : why);
+	if (record && !keep_record(codes, record, size, code))
+		codes->stats.refused_codes++;
+	pthread_mutex_unlock(&codes->lock);
+}
+
+/* List the code objects that are wanted [*ret_nr]: the caller's; NULL: none is, or no memory. */
+static struct script_wanted *list_wanted(struct script_codes *codes, size_t *ret_nr)
+{
+	struct script_wanted *list = NULL;
+	size_t nr = 0;
+
+	pthread_mutex_lock(&codes->lock);
+	if (codes->nr_wanted)
+		list = calloc(codes->nr_wanted, sizeof(*list));
+	for (size_t i = 0; list && nr < codes->nr_wanted; i++) {
+		const struct code *code = &codes->codes.list[i];
+
+		if (code->is_wanted)
+			list[nr++] = (struct script_wanted){ .rule = code->rule,
+							     .start_ns = code->start_ns,
+							     .word = code->word,
+							     .content = (uint32_t)code->content,
+							     .pid = code->pid,
+							     .language = code->language,
+							     .code = (uint32_t)i };
+	}
+	pthread_mutex_unlock(&codes->lock);
+	*ret_nr = nr;
+	return list;
+}
+
+/* The code objects of @list [@nr] that were not read have no name. */
+static void give_up(struct script_codes *codes, const struct script_wanted *list, size_t nr)
+{
+	pthread_mutex_lock(&codes->lock);
+	for (size_t i = 0; i < nr; i++) {
+		struct code *code = &codes->codes.list[list[i].code];
+
+		if (code->is_wanted)
+			settle(codes, code, SCRIPT_UNNAMED_UNREAD);
+	}
+	pthread_mutex_unlock(&codes->lock);
+}
+
+/* Under naming. */
+static void read_wanted(struct script_codes *codes, bool is_last)
+{
+	AUTO_FREE struct script_wanted *list = NULL;
+	uint64_t until_ns = clock_monotonic_ns() + SCRIPT_READ_S * NS_PER_S;
+	size_t nr;
+
+	list = list_wanted(codes, &nr);
+	if (!list || (!codes->memory && script_memory_create(&codes->memory)))
+		return;
+	script_memory_read(codes->memory, list, nr, until_ns, take_read, codes);
+	if (is_last)
+		give_up(codes, list, nr);
+}
+
+void script_codes_read(struct script_codes *codes, bool is_last)
+{
+	pthread_mutex_lock(&codes->naming);
+	read_wanted(codes, is_last);
+	pthread_mutex_unlock(&codes->naming);
 }
 
 bool script_codes_has(struct script_codes *codes, uint64_t gen, uint64_t word, uint64_t place)
@@ -246,10 +412,13 @@ static int make_question(struct script_codes *codes, struct question *ret)
 	*ret = (struct question){ .list = calloc(nr + 1, sizeof(*ret->list)) };
 	if (!ret->list)
 		return -ENOMEM;
-	codes->nr_asked = codes->frames.nr;
 	for (size_t i = 0; i < nr; i++) {
 		uint32_t code = codes->frames.list[first + i].code;
 
+		/* it has come since what is wanted was read */
+		if (codes->codes.list[code].is_wanted)
+			break;
+		codes->nr_asked++;
 		if (codes->codes.list[code].record)
 			ret->list[ret->nr++] =
 				(struct asked){ .code = code, .frame = (uint32_t)(first + i) };
@@ -417,6 +586,7 @@ void script_codes_name(struct script_codes *codes, struct parser *parser)
 	if (!codes)
 		return;
 	pthread_mutex_lock(&codes->naming);
+	read_wanted(codes, true);
 	if (has_new(codes) && name_new(codes, parser, &err) && !codes->was_said) {
 		fpl_log(FPL_LOG_WARN, "functions of scripts have no names: %s", err.msg);
 		codes->was_said = true;
@@ -438,6 +608,7 @@ bool script_codes_find(struct script_codes *codes, uint64_t frame, struct script
 		const struct code *code = &codes->codes.list[known->code];
 
 		ret->language = script_language(code->language)->name;
+		ret->why = code->why;
 		found = code->function;
 		if (found) {
 			ret->function = code->function;
@@ -456,6 +627,7 @@ void script_codes_stats(struct script_codes *codes, struct script_stats *ret)
 	*ret = codes->stats;
 	for (size_t i = 0; i < codes->codes.nr; i++)
 		ret->unnamed_codes +=
-			codes->codes.list[i].was_asked && !codes->codes.list[i].function;
+			(codes->codes.list[i].was_asked || codes->codes.list[i].rule) &&
+			!codes->codes.list[i].function;
 	pthread_mutex_unlock(&codes->lock);
 }

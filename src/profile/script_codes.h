@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 #include "bpf/shared_script.h"
+#include "profile/script_memory.h"
 #include "unwind/script_facts.h"
 
 struct parser;
@@ -22,6 +23,7 @@ struct script_frame {
 	const char *function, *file; /* "": not known */
 	const char *language;	     /* "python"; "script": not known */
 	uint32_t line, first_line;   /* 0: not known */
+	enum script_unnamed why;     /* it has no name */
 };
 
 /* Stacks are counted as often as they come from the kernel: once a distinct one. */
@@ -51,6 +53,22 @@ void script_codes_put(struct script_codes *codes);
 void script_codes_add(struct script_codes *codes, const struct script_facts *facts,
 		      const struct fpl_script_code *record, size_t size);
 
+/*
+ * Take note of a code object that is not sent, @wanted, of image @gen, unless it is known: its
+ * process's memory is read by script_codes_read(). Its rule is copied. @facts: of its interpreter.
+ * Of all code objects that are wanted SCRIPT_WANTED_MAX are read, half of them of one process.
+ */
+#define SCRIPT_WANTED_MAX 65536u
+void script_codes_want(struct script_codes *codes, const struct script_facts *facts, uint64_t gen,
+		       const struct script_wanted *wanted);
+
+/*
+ * Read the code objects that are wanted, for SCRIPT_READ_S at most. @is_last: what is left then has
+ * no name. Cost: nothing where none is; else as script_memory_read().
+ */
+#define SCRIPT_READ_S 2u
+void script_codes_read(struct script_codes *codes, bool is_last);
+
 /* Is the code object of these words known already? */
 bool script_codes_has(struct script_codes *codes, uint64_t gen, uint64_t word, uint64_t place);
 
@@ -62,8 +80,9 @@ uint64_t script_codes_frame(struct script_codes *codes, uint64_t gen, uint64_t w
 void script_codes_count(struct script_codes *codes, const struct script_stats *stats);
 
 /*
- * Have a worker of @parser name what is new; NULL: nothing is. What cannot be named stays so, and
- * is said. Cost: nothing where nothing is new; else waits for the worker.
+ * Have a worker of @parser name what is new; NULL: nothing is. What is wanted is read before, for
+ * the last time. What cannot be named stays so, and is said. Cost: nothing where nothing is new;
+ * else waits for the worker.
  */
 void script_codes_name(struct script_codes *codes, struct parser *parser);
 

@@ -92,6 +92,7 @@ uint32_t scripts_rule(struct scripts *scripts, uint32_t object, const char *path
 	}
 	if (scripts->options.no_lines && !rule.is_native)
 		rule.place.nr = rule.leaf.nr = rule.step_bytes = 0;
+	rule.is_lazy = scripts->options.is_lazy && !rule.is_native;
 	scripts->rules[idx] = rule;
 	scripts->facts[idx] = *facts;
 	scripts->objects[idx] = object;
@@ -140,7 +141,7 @@ struct fpl_script_rule *scripts_settled(struct scripts *scripts)
 		*to = scripts->rules[i];
 		if (scripts->objects[i] && !to->is_native)
 			to->settled = place_of(scripts, i);
-		if (!scripts->objects[i] || to->is_native || !to->settled)
+		if (!scripts->objects[i] || (!to->is_native && !to->settled))
 			*to = (struct fpl_script_rule){ 0 };
 	}
 	return scripts->settled;
@@ -271,6 +272,29 @@ void scripts_each_new_code(struct script_codes *codes, uint64_t gen, const uint6
 	}
 }
 
+/* A stack with code objects that are not sent. */
+struct lazy_stack {
+	const struct scripts *scripts;
+	struct script_codes *codes;
+	const struct fpl_sample *sample;
+};
+
+static void want_code(void *arg, uint32_t rule, uint64_t code, uint64_t place)
+{
+	const struct lazy_stack *stack = arg;
+	const struct scripts *scripts = stack->scripts;
+	const struct script_wanted wanted = {
+		.rule = &scripts->rules[rule % FPL_SCRIPT_RULES_MAX],
+		.start_ns = stack->sample->start_ns,
+		.word = code,
+		.content = (uint32_t)(place >> 32),
+		.pid = stack->sample->tgid,
+	};
+
+	if (rule <= scripts->nr_rules && wanted.rule->is_lazy)
+		script_codes_want(stack->codes, &scripts->facts[rule], stack->sample->gen, &wanted);
+}
+
 static bool has_records(const struct scripts *scripts, uint64_t head)
 {
 	uint64_t rule = head >> FPL_SCRIPT_RULE_SHIFT;
@@ -333,7 +357,12 @@ const uint64_t *scripts_weave(struct scripts *scripts, struct script_codes *code
 {
 	struct weaving weaving = { .scripts = scripts, .codes = codes, .gen = sample->gen };
 	struct lag lag = find_lag(scripts, words, sample->nr_script);
+	struct lazy_stack lazy = { .scripts = scripts, .codes = codes, .sample = sample };
 	size_t at = 0;
+
+	if (scripts->options.is_lazy)
+		scripts_each_new_code(codes, sample->gen, words, sample->nr_script, want_code,
+				      &lazy);
 
 	for (size_t i = 0; i < sample->nr_user; i++) {
 		bool is_shown = true;

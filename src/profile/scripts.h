@@ -27,6 +27,9 @@ enum script_mode {
 struct script_options {
 	enum script_mode mode;
 	bool no_lines; /* frames of one function are the same, wherever they are in it */
+	/* code objects are not sent at first sight, but for those of V8: userspace reads them from
+	 * their processes' memory (script_codes_read()) */
+	bool is_lazy;
 };
 
 struct scripts;
@@ -48,9 +51,9 @@ uint32_t scripts_next_native(const struct scripts *scripts, uint32_t idx, uint32
 
 /*
  * Rules for one look at a stack, which takes no votes: replay_input.script_rules. The place of a
- * rule is the one that samples have settled, else the one that the code of the loop tells. An
- * interpreter whose place is not known has no rule, which is said once; nor has one whose native
- * frames are script frames. Borrowed until the next call. Cost: O(rules).
+ * rule is the one that samples have settled, else the one that the code of the loop tells; native
+ * frames that are script frames need none. An interpreter whose place is not known has no rule,
+ * which is said once. Borrowed until the next call. Cost: O(rules).
  */
 struct fpl_script_rule *scripts_settled(struct scripts *scripts);
 

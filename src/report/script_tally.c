@@ -14,6 +14,14 @@ static const struct {
 #undef X
 };
 
+static const struct {
+	const char *key, *text;
+} unnamed[] = {
+#define X(name, key, text) [SCRIPT_UNNAMED_##name] = { #key, text },
+	SCRIPT_UNNAMED_LIST(X)
+#undef X
+};
+
 static void count_stack(struct script_codes *codes, const struct profile_stack *stack,
 			struct script_tally *tally)
 {
@@ -22,10 +30,12 @@ static void count_stack(struct script_codes *codes, const struct profile_stack *
 
 		if (!fpl_frame_is_script(stack->frames[i]))
 			continue;
-		if (script_codes_find(codes, stack->frames[i], &frame))
+		if (script_codes_find(codes, stack->frames[i], &frame)) {
 			tally->named += stack->count;
-		else
-			tally->unnamed += stack->count;
+			continue;
+		}
+		tally->unnamed += stack->count;
+		tally->why[frame.why] += stack->count;
 	}
 }
 
@@ -48,6 +58,12 @@ void script_tally_add(struct recording *to, const struct profile *profile)
 		return;
 	must_add_number(to, "script_frames.named", tally.named);
 	must_add_number(to, "script_frames.unnamed", tally.unnamed);
+	for (unsigned i = 0; i < SCRIPT_UNNAMED_COUNT; i++) {
+		char key[64];
+
+		snprintf(key, sizeof(key), "script_unnamed.%s", unnamed[i].key);
+		must_add_number(to, key, tally.why[i]);
+	}
 	must_add_number(to, "script_chains.all", tally.stats.chains);
 	must_add_number(to, "script_chains.differ", tally.stats.differ);
 	for (unsigned i = 0; i < FPL_SCRIPT_END_COUNT; i++) {
@@ -75,6 +91,12 @@ void script_tally_write(FILE *to, const struct profile *profile, uint64_t frames
 		"  scripts      %.2f %% of the frames are functions of scripts, %.2f %% of them "
 		"with a name\n",
 		share_whole_percent(all, frames), share_whole_percent(tally.named, all));
+	for (unsigned i = 0; i < SCRIPT_UNNAMED_COUNT; i++)
+		if (i != SCRIPT_UNNAMED_UNKNOWN && tally.why[i])
+			fprintf(to,
+				"               %" PRIu64 " of %" PRIu64
+				" functions of scripts have no name: %s (%s)\n",
+				tally.why[i], all, unnamed[i].key, unnamed[i].text);
 	for (unsigned i = 0; i < FPL_SCRIPT_END_COUNT; i++)
 		if (i != FPL_SCRIPT_END_OUTERMOST && tally.stats.ends[i])
 			fprintf(to,

@@ -10,7 +10,8 @@
 #include "recording/recording.h"
 
 struct script_tally {
-	uint64_t named, unnamed; /* script frames, once per sample */
+	uint64_t named, unnamed;	    /* script frames, once per sample */
+	uint64_t why[SCRIPT_UNNAMED_COUNT]; /* of the latter: all of them */
 	struct script_stats stats;
 };
 

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "script/bytes.h"
@@ -173,6 +174,29 @@ static bool cpython_rule(const struct script_facts *facts, uint32_t object,
 	return true;
 }
 
+/*
+ * An object begins with its count of references: that of code is small, or the large one of what is
+ * never freed (_Py_IMMORTAL_REFCNT; 999,999,999 in 3.11). From 3.14 on it has 32 bits, and flags
+ * stand above. Memory that was freed begins with a pointer, or with 0: the heap is above 4 MiB.
+ */
+#define REFERENCES_MAX (4u << 20)
+#define IMMORTAL_LEAST 999000000u
+#define IMMORTAL_MOST  1001000000u
+#define IMMORTAL_BITS  0xc0000000u
+
+static bool cpython_is_alive(const uint8_t *head, const uint8_t *behind)
+{
+	(void)behind;
+	uint32_t low;
+	uint16_t high;
+
+	memcpy(&low, head, sizeof(low));
+	memcpy(&high, head + sizeof(low), sizeof(high));
+	return !high && low &&
+	       (low < REFERENCES_MAX || (low >= IMMORTAL_LEAST && low < IMMORTAL_MOST) ||
+		(low & IMMORTAL_BITS) == IMMORTAL_BITS);
+}
+
 static void cpython_say_version(const struct script_facts *facts, char *ret)
 {
 	snprintf(ret, SCRIPT_VERSION_MAX, "CPython %" PRIu64 ".%" PRIu64 " (0x%" PRIx64 ")%s",
@@ -187,5 +211,6 @@ const struct script_language cpython_language = {
 	.rule = cpython_rule,
 	.read_code = cpython_read_code,
 	.line = cpython_line,
+	.is_alive = cpython_is_alive,
 	.say_version = cpython_say_version,
 };

@@ -16,11 +16,13 @@
 
 #define SCRIPT_NAME_MAX	   768u /* bytes of a name, in UTF-8, with its NUL */
 #define SCRIPT_VERSION_MAX 64u	/* of a version in words */
+#define SCRIPT_HEAD_BYTES  16u	/* of a code object, by which it is known to be in use */
 
 /* A code object, by its record. */
 struct script_code {
 	char function[SCRIPT_NAME_MAX], file[SCRIPT_NAME_MAX]; /* "": not known */
 	uint32_t first_line;				       /* 0: not known */
+	uint32_t last_line;				       /* Lua; 0: not known */
 	uint64_t version;				       /* as in struct script_facts */
 	uint64_t first_step;  /* address of its first instruction, where places are addresses */
 	const uint8_t *lines; /* borrowed from the record [nr_lines]: its table of lines */
@@ -41,6 +43,11 @@ struct script_language {
 			  struct script_code *ret);
 	/* The line of @place, as the words of a frame have it; 0: not known. Cost: O(nr_lines). */
 	uint32_t (*line)(const struct script_code *code, uint32_t place);
+	/* Is the code object in use that begins with @head? The memory of one that was freed mostly
+	 * has the same bytes for a while, but for the first ones. @behind: what the pointer at
+	 * behind_off of it leads to. Both have SCRIPT_HEAD_BYTES. NULL: its content tells. */
+	bool (*is_alive)(const uint8_t *head, const uint8_t *behind);
+	uint16_t behind_off; /* 0: no pointer */
 	/* @facts in words, "CPython 3.11": at most SCRIPT_VERSION_MAX bytes with the NUL. */
 	void (*say_version)(const struct script_facts *facts, char *ret);
 };

@@ -11,6 +11,7 @@ extern const struct script_language lua_language;
 #define LUA_NR_LINES_OFF      28
 #define LUA_NR_MARKS_OFF      40
 #define LUA_FIRST_LINE_OFF    44
+#define LUA_LAST_LINE_OFF     48
 #define LUA_STEPS_OFF	      64
 #define LUA_LINES_OFF	      88
 #define LUA_MARKS_OFF	      96

@@ -65,6 +65,7 @@ bool lua_read_code(uint64_t version, const struct fpl_script_code *record, struc
 		return false;
 	read_source(record->text[1], record->size[2], ret->file);
 	make_name(ret);
+	ret->last_line = bytes_half(record->object, LUA_LAST_LINE_OFF);
 	ret->first_step = bytes_word(record->object, LUA_STEPS_OFF);
 	nr_lines = bytes_half(record->object, LUA_NR_LINES_OFF);
 	ret->is_cut = nr_lines > nr;
@@ -103,5 +104,8 @@ uint32_t lua_line(const struct script_code *code, uint32_t place)
 			return 0;
 		line += delta;
 	}
+	/* a table that belongs to other code by now */
+	if (code->last_line && (line < code->first_line || line > code->last_line))
+		return 0;
 	return line <= 0 || line > INT32_MAX ? 0 : (uint32_t)line;
 }

@@ -69,10 +69,29 @@ static void lua_say_version(const struct script_facts *facts, char *ret)
 	say_release("Lua", facts->version, ret);
 }
 
+/* lobject.h: the header of an object has its kind (LUA_VPROTO) behind a pointer; a function says
+ * whether it takes any number of arguments. free() keeps a pointer or a random number in place of
+ * the kind, and in that of the first instructions. */
+#define KIND_OFF      8
+#define KIND	      10
+#define IS_VARARG_OFF 11
+
+/* lopcodes.h: the kind of an instruction; such a function begins with OP_VARARGPREP. */
+#define STEP_KIND	0x7fu
+#define STEP_ANY_NUMBER 81
+
+static bool lua_is_alive(const uint8_t *head, const uint8_t *behind)
+{
+	return head[KIND_OFF] == KIND &&
+	       (!head[IS_VARARG_OFF] || (behind[0] & STEP_KIND) == STEP_ANY_NUMBER);
+}
+
 const struct script_language lua_language = {
 	.name = "lua",
 	.rule = lua_rule,
 	.read_code = lua_read_code,
 	.line = lua_line,
+	.is_alive = lua_is_alive,
+	.behind_off = LUA_STEPS_OFF,
 	.say_version = lua_say_version,
 };

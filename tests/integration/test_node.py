@@ -5,9 +5,11 @@
 import pathlib
 import re
 import shutil
+import subprocess
 import unittest
 
 from root_case import RootCase, main
+from waiting import wait_for
 
 NODE = shutil.which("node")
 
@@ -87,6 +89,32 @@ class NodeIsNamed(RootCase):
         print(f"{same} frames have the name that the perf map has, {len(other)} another one")
         self.assertGreater(same, 100)
         self.assertEqual(other, [])
+
+    def test_functions_of_a_thread_that_sleeps(self):
+        """Once node's whole table is kept."""
+        path = self.path("sleeper.js")
+        with open(path, "w", encoding="ascii") as file:
+            file.write("'use strict';\nfunction inner(n) {\n    if (n) return inner(n - 1);\n    console.log('x');\n"
+                       "    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);\n}\n"
+                       "class Job {\n    work() { return inner(3); }\n}\nfunction outer() { return [1].map(() => new Job().work()); }\nouter();\n")
+
+        def sample(length):
+            done = self.fpless("profile", "-q", "-F", "499", "-o", self.path("kept.folded"), "--", NODE, self.program(), str(CPU_MS * length))
+            self.assertEqual(done.returncode, 0, done.stderr)
+            sleeper = self.start(NODE, path, stdout=subprocess.PIPE)
+            self.addCleanup(sleeper.stdout.close)
+            sleeper.stdout.readline()
+            wait_for("a sleeping thread", lambda: self.state(sleeper.pid) == "S")
+            text = self.fpless("stack", "-U", str(sleeper.pid)).stdout.decode()
+            sleeper.kill()
+            return re.findall(r"^ +\d+ {2,}(.+) \(\[javascript\]\) \[script\](?: \[(\d+) times\])?$", text, re.MULTILINE)
+
+        found = self.until_seen("functions of a thread that sleeps", sample, lambda seen: seen)
+        self.assertEqual(found[:4], [(f"inner {path}:2", "4"), (f"work {path}:8", ""), (f"(anonymous) {path}:10", ""), (f"outer {path}:10", "")])
+
+    def state(self, pid):
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+            return file.read().rpartition(") ")[2][0]
 
 
 if __name__ == "__main__":

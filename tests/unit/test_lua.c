@@ -37,6 +37,25 @@ static void make(struct fpl_script_code *ret, const char *source, uint32_t first
 	memcpy(ret->lines, lines, sizeof(lines));
 }
 
+static void a_line_lies_between_the_first_and_the_last(void **state)
+{
+	static struct fpl_script_code record;
+	struct script_code code;
+	uint32_t line;
+
+	(void)state;
+	make(&record, "@a.lua", 12);
+	assert_true(lua_read_code(VERSION, &record, &code));
+	line = lua_line(&code, (uint32_t)STEPS + 8);
+	assert_int_not_equal(line, 0);
+	put_half(record.object, LUA_LAST_LINE_OFF, line);
+	assert_true(lua_read_code(VERSION, &record, &code));
+	assert_int_equal(lua_line(&code, (uint32_t)STEPS + 8), line);
+	put_half(record.object, LUA_LAST_LINE_OFF, line - 1);
+	assert_true(lua_read_code(VERSION, &record, &code));
+	assert_int_equal(lua_line(&code, (uint32_t)STEPS + 8), 0);
+}
+
 static void function_is_called_by_where_it_begins(void **state)
 {
 	static const struct {
@@ -180,6 +199,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(function_is_called_by_where_it_begins),
+		cmocka_unit_test(a_line_lies_between_the_first_and_the_last),
 		cmocka_unit_test(line_is_that_of_the_instruction_before),
 		cmocka_unit_test(line_behind_a_mark_that_was_not_read_is_not_known),
 		cmocka_unit_test(marks_and_lines_that_lie_stay_in_the_record),

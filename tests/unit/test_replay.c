@@ -548,6 +548,49 @@ static void replay_walks_script_frames_in_other_memory(void **state)
 	assert_int_equal(replay_script_code(&s->input, 2, CODE, 5, &record), 0);
 }
 
+static uint64_t name_at = HEAP + 256;
+
+/* replay_input.read_memory: the same, but the code object's name is elsewhere. */
+static int read_changed(void *arg, uint64_t addr, void *dst, size_t size)
+{
+	int code = read_heap(arg, addr, dst, size);
+
+	if (!code && addr <= CODE && addr + size >= CODE + sizeof(name_at))
+		memcpy((uint8_t *)dst + (CODE - addr), &name_at, sizeof(name_at));
+	return code;
+}
+
+static void replay_tells_code_by_its_content(void **state)
+{
+	static struct fpl_script_rule rules[FPL_SCRIPT_RULES_MAX];
+	struct scene *s = *state;
+	uint64_t word, place;
+
+	rules[1] = script_rule;
+	rules[1].content = (struct fpl_script_content){ .other = 1, .text = 0, .nr = 2 };
+	s->objects[1].script = 1;
+	s->regs.stack_size = 8 * (16 + 4);
+	s->regs.reg[3] = HEAP;
+	s->input.read_memory = read_heap;
+	s->input.script_rules = rules;
+	replay_walk(&s->input, &s->result);
+	assert_int_equal(s->result.nr_script, 9);
+	word = s->result.script[1];
+	place = s->result.script[2];
+	assert_int_not_equal(place >> 32, 0);
+	assert_true(replay_script_holds(&s->input, &rules[1], word, place));
+	assert_true(replay_script_holds(&s->input, &rules[1], word, place | 7));
+	assert_false(replay_script_holds(&s->input, &rules[1], word ^ 1ull << 63, place));
+	assert_false(replay_script_holds(&s->input, &rules[1], word, place ^ 1ull << 63));
+	assert_false(replay_script_holds(&s->input, &rules[1], word + 8, place));
+	/* in memory that cannot be read */
+	assert_false(replay_script_holds(&s->input, &rules[1], word + (1 << 20), place));
+	s->input.read_memory = read_changed;
+	assert_true(replay_script_holds(&s->input, &rules[1], word, place));
+	name_at = HEAP + 264;
+	assert_false(replay_script_holds(&s->input, &rules[1], word, place));
+}
+
 static void replay_shows_no_script_frame_that_is_not_at_its_place(void **state)
 {
 	static struct fpl_script_rule rules[FPL_SCRIPT_RULES_MAX];
@@ -584,6 +627,7 @@ int main(void)
 		TEST(replay_goes_on_in_a_deep_stack),
 		TEST(replay_that_finds_nothing_more_keeps_the_gap),
 		TEST(replay_walks_script_frames_in_other_memory),
+		TEST(replay_tells_code_by_its_content),
 		TEST(replay_shows_no_script_frame_that_is_not_at_its_place),
 	};
 
