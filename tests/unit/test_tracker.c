@@ -17,6 +17,8 @@
 #define PID   0x7ffffff0u
 #define CHILD 0x7ffffff1u
 
+#define VSYSCALL_ADDR 0xffffffffff600000ull
+
 struct world {
 	uint64_t gens[2]; /* of PID and CHILD */
 	struct fpl_mapset published[2];
@@ -327,6 +329,8 @@ static void a_process_that_ran_before_is_read_from_proc(void **state)
 	assert_true(map->object && map->object != object->id);
 	assert_false(map->flags & FPL_MAPPING_MAIN);
 	assert_int_equal(world->tracker.nr_scans, 1);
+	/* the kernel's page of old system calls is no code that a process makes */
+	assert_null(mapset_find(process->mapset, VSYSCALL_ADDR));
 }
 
 static void lost_records_make_everything_be_read_again(void **state)
