@@ -2,6 +2,7 @@
 #include "parse/worker.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,8 @@
 #include "parse/job.h"
 #include "symbolize/debug_index.h"
 #include "unwind/script_find.h"
+
+#define HEAP_KEPT_BYTES (1 << 20)
 
 /* A worker without work looks that often whether files that it keeps are too old. */
 enum { IDLE_MS = 30000 };
@@ -345,6 +348,15 @@ static void await_request(int sock, struct file_cache *cache)
 	while (poll(&request, 1, IDLE_MS) == 0);
 }
 
+/* Keep the memory of a small file for the next file: giving it back and taking it again would cost
+ * a fifth of the time that the file's table takes. */
+static void keep_heap(void)
+{
+	mallopt(M_TRIM_THRESHOLD, HEAP_KEPT_BYTES);
+	mallopt(M_TOP_PAD, HEAP_KEPT_BYTES / 4);
+	mallopt(M_MMAP_THRESHOLD, HEAP_KEPT_BYTES);
+}
+
 void worker_main(int sock, size_t nr_kept)
 {
 	static struct file_cache cache;
@@ -352,7 +364,7 @@ void worker_main(int sock, size_t nr_kept)
 	int rc = 0;
 
 	out.sock = sock;
-
+	keep_heap();
 	cache.nr_files = nr_kept < FILE_CACHE_FILES ? nr_kept : FILE_CACHE_FILES;
 	while (!rc) {
 		struct job *job = calloc(1, sizeof(*job));
