@@ -142,8 +142,8 @@ int settler_ask(struct settler *settler, uint32_t id, struct name_question *ques
 	settler->nr_open++;
 	pthread_mutex_lock(&settler->lock);
 	turn_queue_push(&settler->todo, &job->turn);
-	pthread_cond_signal(&settler->wake);
 	pthread_mutex_unlock(&settler->lock);
+	pthread_cond_signal(&settler->wake);
 	return 0;
 }
 

@@ -18,6 +18,9 @@
  */
 #define NAMES_MAX (16u << 20)
 
+/* Files of up to this size are read at once. */
+#define WHOLE_BYTES_MAX 65536u
+
 /* Real note segments are below 1 KiB; core files have large ones, without a build-id. */
 #define NOTE_BYTES_MAX 65536u
 
@@ -338,14 +341,25 @@ static int make_file(int fd, uint64_t size, const char *name, struct elf_file **
 	return 0;
 }
 
+/* Reads a small file at once, if it can be: some thirty reads of its parts would cost more. */
+static void read_whole(struct elf_file *elf)
+{
+	AUTO_FREE uint8_t *bytes = elf->size <= WHOLE_BYTES_MAX ? malloc(elf->size + 1) : NULL;
+
+	if (bytes && !elf_file_read(elf, 0, bytes, elf->size, NULL))
+		elf->memory = TAKE_PTR(bytes);
+}
+
 int elf_file_open_sized(int fd, uint64_t size, const char *name, struct elf_file **ret,
 			struct fpl_err *err)
 {
 	CLEANUP(elf_file_cleanup) struct elf_file *elf = NULL;
 	int rc = make_file(fd, size, name, &elf, err);
 
-	if (!rc)
-		rc = read_headers(elf, err);
+	if (rc)
+		return rc;
+	read_whole(elf);
+	rc = read_headers(elf, err);
 	if (rc)
 		return rc;
 	*ret = TAKE_PTR(elf);

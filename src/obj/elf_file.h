@@ -35,7 +35,7 @@ struct elf_section {
 struct elf_file {
 	char *name;	       /* owned: for messages */
 	int fd;		       /* owned; -1 for an image in memory */
-	const uint8_t *memory; /* owned copy of an image; NULL for a file */
+	const uint8_t *memory; /* owned: all bytes; NULL for a file that is not small */
 	uint64_t size;	       /* bytes */
 	uint16_t type;	       /* ET_* */
 	uint16_t machine;      /* EM_* */

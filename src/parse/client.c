@@ -54,9 +54,7 @@ static const struct {
 /* CPU time of the worker; 0 once it has gone. */
 static uint64_t worker_cpu_ns(const struct parse_client *client)
 {
-	clockid_t clock;
-
-	return clock_getcpuclockid(client->pid, &clock) ? 0 : clock_ns(clock);
+	return client->has_clock ? clock_ns(client->cpu_clock) : 0;
 }
 
 uint64_t client_spent_ns(const struct parse_client *client)
@@ -144,7 +142,8 @@ int client_file_init(struct client_file *file, int fd, const char *path)
 	if (code)
 		return code;
 	file->size = (uint64_t)st.st_size;
-	return trust_read(fd, &file->trust);
+	file->trust = trust_of(&st);
+	return 0;
 }
 
 /* The worker is of no use any more, and that is the file's fault: @what it did. */
@@ -315,6 +314,7 @@ static int need_worker(struct parse_client *client)
 	if (code)
 		return fpl_fail_in(client->err, code, "%s", client->file->path);
 	client->trust = client->file->trust;
+	client->has_clock = !clock_getcpuclockid(client->pid, &client->cpu_clock);
 	if (client->keeps)
 		parser_tell_kept(client->parser);
 	return 0;

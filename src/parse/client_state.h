@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "base/log.h"
 #include "parse/answer.h"
@@ -16,7 +17,9 @@ struct parse_client {
 	struct parser *parser; /* borrowed */
 	int sock;	       /* owned; -1: no worker */
 	pid_t pid;
-	struct trust trust; /* of the worker */
+	clockid_t cpu_clock; /* of the worker */
+	bool has_clock;	     /* false: it had gone already */
+	struct trust trust;  /* of the worker */
 	client_pause_fn pause;
 	void *ctx;
 	enum fpl_log_level level; /* of lines about debug files given up */

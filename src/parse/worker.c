@@ -16,6 +16,8 @@
 #include "symbolize/debug_index.h"
 #include "unwind/script_find.h"
 
+#define HEAP_KEPT_BYTES (1 << 20)
+
 enum {
 	IDLE_MS = 200,	 /* without work until a worker gives back what it has freed */
 	REST_MS = 15000, /* from then on, between two looks at the files that it keeps */
@@ -351,6 +353,15 @@ static void await_request(int sock, struct file_cache *cache)
 		file_cache_rest(cache);
 }
 
+/* Keep the memory of a small file for the next file: giving it back and taking it again would cost
+ * a fifth of the time that the file's table takes. */
+static void keep_heap(void)
+{
+	mallopt(M_TRIM_THRESHOLD, HEAP_KEPT_BYTES);
+	mallopt(M_TOP_PAD, HEAP_KEPT_BYTES / 4);
+	mallopt(M_MMAP_THRESHOLD, HEAP_KEPT_BYTES);
+}
+
 void worker_main(int sock, size_t nr_kept)
 {
 	static struct file_cache cache;
@@ -358,7 +369,7 @@ void worker_main(int sock, size_t nr_kept)
 	int rc = 0;
 
 	out.sock = sock;
-
+	keep_heap();
 	cache.nr_files = nr_kept < FILE_CACHE_FILES ? nr_kept : FILE_CACHE_FILES;
 	while (!rc) {
 		struct job *job = calloc(1, sizeof(*job));

@@ -207,7 +207,7 @@ int process_exec(struct process *process)
 	return 0;
 }
 
-void process_fork(struct process *child, const struct process *parent)
+void process_fork(struct process *child, const struct process *parent, uint64_t time_ns)
 {
 	mapset_put(child->mapset);
 	child->mapset = mapset_get(parent->mapset);
@@ -227,7 +227,8 @@ void process_fork(struct process *child, const struct process *parent)
 	child->gen = 0;
 	child->past_gen = 0;
 	child->parent_gen = parent->gen;
-	child->dirty = true;
+	child->published_ns = parent->published_ns;
+	child->dirty = parent->dirty || !parent->run || time_ns <= parent->published_ns;
 }
 
 /* The reference of the region that all of @map, which has no object, lies in; else its own bias:

@@ -82,7 +82,8 @@ struct process {
 	uint64_t next_ask_ns;	/* CLOCK_MONOTONIC: not asked again before */
 	uint64_t ask_pause_ns;	/* half as much more with each question */
 
-	struct run *run; /* owned reference: its published mappings; NULL: not published */
+	struct run *run;       /* owned reference: its published mappings; NULL: not published */
+	uint64_t published_ns; /* CLOCK_MONOTONIC when the kernel side had them; 0: never */
 
 	bool has_owner;
 	uint64_t owner; /* process_owner() */
@@ -130,8 +131,12 @@ void processes_each_changed(struct processes *table, void (*fn)(struct process *
 /* The process began to run another program: facts about the old one are void. */
 FPL_MUST_CHECK int process_exec(struct process *process);
 
-/* @child was made by a fork of @parent: copy the parent's mappings of this moment. */
-void process_fork(struct process *child, const struct process *parent);
+/*
+ * @child was made at @time_ns (CLOCK_MONOTONIC) by a fork of @parent: copy the parent's mappings of
+ * this moment. The kernel side copies the mapset of the parent at the fork, so the child is dirty
+ * only if the parent is, or was published later.
+ */
+void process_fork(struct process *child, const struct process *parent, uint64_t time_ns);
 
 /* Set the published mappings of @process to @run (the reference is taken over; may be NULL). */
 void process_set_run(const struct processes *table, struct process *process, struct run *run);

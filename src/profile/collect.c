@@ -355,7 +355,7 @@ void collect_sideband_record(const struct sideband_record *record, void *ctx)
 
 	if (!is_wanted(collect, record))
 		return;
-	if (record->type == SIDEBAND_MAP && scan_is_uprobes(record->path))
+	if (record->type == SIDEBAND_MAP && scan_is_of_kernel(record->path))
 		return;
 
 	struct tracked_map map = { 0 };

@@ -396,7 +396,7 @@ bool compiler_take(struct compiler *compiler, struct compiler_result *ret)
 
 	struct job *job = job_of(turn_queue_pop(&compiler->done));
 
-	if (!compiler->done.first)
+	if (job && !compiler->done.first)
 		eventfd_read(compiler->event_fd, &drained);
 	pthread_mutex_unlock(&compiler->lock);
 	if (!job)

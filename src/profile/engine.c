@@ -344,12 +344,13 @@ static bool arm(struct engine *engine)
 	return sideband_arm(engine->sideband) && drained;
 }
 
-/* Sleep until data comes, for @ms at most. */
+/* Sleep until data comes, for @ms at most; 0: not at all. */
 static void sleep_for_data(struct engine *engine, int ms)
 {
 	struct epoll_event event;
 
-	epoll_wait(engine->epoll_fd, &event, 1, ms);
+	if (ms)
+		epoll_wait(engine->epoll_fd, &event, 1, ms);
 	kernel_side_disarm(&engine->kernel);
 	sideband_disarm(engine->sideband);
 }

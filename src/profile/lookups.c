@@ -136,13 +136,6 @@ static void look_up(struct lookups *lookups, struct lookup *lookup)
 	}
 }
 
-/* Under the lock. */
-static void push(struct stage *stage, struct lookup *lookup)
-{
-	turn_queue_push(&stage->todo, &lookup->turn);
-	pthread_cond_signal(&stage->wake);
-}
-
 /* Under the lock, which is let go of meanwhile. Without room for a place the file waits on. */
 static void take_place(struct lookups *lookups, struct lookup *lookup)
 {
@@ -158,7 +151,8 @@ static void take_place(struct lookups *lookups, struct lookup *lookup)
 		lookup->file.hint.place = &lookup->file.place;
 		pthread_mutex_lock(&lookups->lock);
 	}
-	push(&lookups->all, lookup);
+	turn_queue_push(&lookups->all.todo, &lookup->turn);
+	pthread_cond_signal(&lookups->all.wake);
 }
 
 /* Under the lock. */
@@ -321,13 +315,18 @@ static bool needs_place(const struct lookups *lookups, const struct lookup *look
 
 static void ask(struct lookups *lookups, struct lookup *lookup, uint64_t owner)
 {
+	struct stage *stage;
+
 	lookup->turn.owner = owner;
 	lookup->is_done = false;
 	lookups->nr_open += lookup->kind != LOOKUP_CODE;
 	lookups->nr_makers += is_of_maker(lookup);
 	pthread_mutex_lock(&lookups->lock);
-	push(needs_place(lookups, lookup) ? &lookups->places : &lookups->all, lookup);
+	stage = needs_place(lookups, lookup) ? &lookups->places : &lookups->all;
+	turn_queue_push(&stage->todo, &lookup->turn);
 	pthread_mutex_unlock(&lookups->lock);
+	/* who is woken takes the lock first */
+	pthread_cond_signal(&stage->wake);
 }
 
 static struct lookup *make(enum lookup_kind kind)
@@ -479,7 +478,7 @@ struct lookup *lookups_take(struct lookups *lookups)
 	pthread_mutex_lock(&lookups->lock);
 	lookup = lookup_of(turn_queue_pop(&lookups->done));
 	lookups->nr_tables -= lookup && has_table(lookup);
-	if (!lookups->done.first)
+	if (lookup && !lookups->done.first)
 		eventfd_read(lookups->event_fd, &drained);
 	pthread_mutex_unlock(&lookups->lock);
 	if (!lookup)

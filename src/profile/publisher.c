@@ -174,7 +174,11 @@ static int write_mapset(struct publisher *publisher, struct process *process, co
 	};
 
 	value.check = fpl_mapset_check(&value);
-	return publisher->config.ops->update(publisher->config.ctx, process->pid, &value);
+
+	int code = publisher->config.ops->update(publisher->config.ctx, process->pid, &value);
+
+	process->published_ns = clock_monotonic_ns();
+	return code;
 }
 
 /* Publishes the first @nr mappings: all of them, or none. */

@@ -162,13 +162,19 @@ static void look(struct retirement *retirement, uint64_t now)
 
 static bool is_due(const struct retirement *retirement, uint64_t now)
 {
-	size_t nr = catalog_nr_live(retirement->config.catalog), keep = nr_to_keep(retirement);
-	size_t nr_new = keep < LOOK_LEAST ? keep : LOOK_LEAST;
+	size_t nr, keep, nr_new;
 
+	/* before all that has to be counted for it, since it is asked in each round */
+	if (now < retirement->looked_ns + LOOK_PAUSE_SHORT_NS)
+		return false;
 	if (is_short(retirement))
-		return now >= retirement->looked_ns + LOOK_PAUSE_SHORT_NS;
-	return (retirement->has_young || nr >= retirement->nr_kept + nr_new) &&
-	       now >= retirement->looked_ns + LOOK_PAUSE_NS;
+		return true;
+	if (now < retirement->looked_ns + LOOK_PAUSE_NS)
+		return false;
+	nr = catalog_nr_live(retirement->config.catalog);
+	keep = nr_to_keep(retirement);
+	nr_new = keep < LOOK_LEAST ? keep : LOOK_LEAST;
+	return retirement->has_young || nr >= retirement->nr_kept + nr_new;
 }
 
 void retirement_review(struct retirement *retirement, uint64_t now)

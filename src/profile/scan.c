@@ -59,9 +59,9 @@ bool scan_is_file(const char *path)
 	return path[0] == '/' && path[1] != '/' && !scan_is_shared(path);
 }
 
-bool scan_is_uprobes(const char *path)
+bool scan_is_of_kernel(const char *path)
 {
-	return strcmp(path, "[uprobes]") == 0;
+	return strcmp(path, "[uprobes]") == 0 || strcmp(path, "[vsyscall]") == 0;
 }
 
 void scan_describe(const struct object *object, uint64_t start, uint64_t end, uint64_t file_off,
@@ -147,7 +147,7 @@ static int read_map(const struct proc_map *map, void *ctx)
 	struct object *object = NULL;
 	bool vdso = strcmp(map->path, "[vdso]") == 0;
 
-	if (!map->executable || scan_is_uprobes(map->path) || sighting->maps.nr >= MAPSET_MAX)
+	if (!map->executable || scan_is_of_kernel(map->path) || sighting->maps.nr >= MAPSET_MAX)
 		return 0;
 	if (vector_reserve(&sighting->maps, sighting->maps.nr + 1))
 		return -ENOMEM;

@@ -76,7 +76,8 @@ bool scan_is_file(const char *path);
 bool scan_is_shared(const char *path);
 
 /*
- * Does @path name the page of the kernel's probes in a process? It is not taken into mapsets: no
- * code of the program is there, and what a walk meets of it is resolved by the kernel side.
+ * Does @path name a page of the kernel's own in a process? Such pages are not taken into mapsets:
+ * no code of the program is there. What a walk meets of the page of probes is resolved by the
+ * kernel side. With the page of old system calls each process would count as one that makes code.
  */
-bool scan_is_uprobes(const char *path);
+bool scan_is_of_kernel(const char *path);

@@ -49,7 +49,7 @@ int table_key_read(const struct elf_file *elf, const struct identity *identity,
 	struct file_stamp seen;
 	struct blake2b hash;
 	struct stat st;
-	int code = read_file(elf->memory ? -1 : elf->fd, &st, &seen);
+	int code = read_file(elf->fd, &st, &seen);
 
 	if (code)
 		return code;

@@ -365,8 +365,9 @@ static int adopt(struct tracker *tracker, uint32_t pid, bool wanted, struct scan
 	return code;
 }
 
-/* A process that has just been made by fork; what had the pid before is gone. */
-static struct process *begin_child(struct tracker *tracker, uint32_t pid, uint32_t parent_pid)
+/* A process that was made by fork at @time_ns; what had the pid before is gone. */
+static struct process *begin_child(struct tracker *tracker, uint32_t pid, uint32_t parent_pid,
+				   uint64_t time_ns)
 {
 	processes_remove(&tracker->processes, pid);
 
@@ -374,7 +375,7 @@ static struct process *begin_child(struct tracker *tracker, uint32_t pid, uint32
 	struct process *child = processes_get(&tracker->processes, pid);
 
 	if (child && parent) {
-		process_fork(child, parent);
+		process_fork(child, parent, time_ns);
 		if (parent->wanted)
 			want_process(tracker, child);
 	}
@@ -415,7 +416,7 @@ void tracker_sideband(struct tracker *tracker, const struct sideband_record *rec
 		}
 		break;
 	case SIDEBAND_FORK:
-		begin_child(tracker, record->pid, record->parent);
+		begin_child(tracker, record->pid, record->parent, record->time_ns);
 		break;
 	case SIDEBAND_EXIT:
 		process = processes_find(&tracker->processes, record->pid);
@@ -464,7 +465,7 @@ static void apply_fork(struct tracker *tracker, const struct fpl_life *life)
 	struct process *child = processes_find(&tracker->processes, life->tgid);
 
 	if (!child || child->gen)
-		child = begin_child(tracker, life->tgid, life->parent);
+		child = begin_child(tracker, life->tgid, life->parent, life->header.time_ns);
 	if (!child)
 		return;
 	child->gen = life->gen;
@@ -731,11 +732,13 @@ void tracker_flush(struct tracker *tracker)
 		tracker->rescan_all = false;
 		processes_each(&tracker->processes, rescan_one, tracker);
 	}
-	tracker->flushed_ns = clock_monotonic_ns();
 	if (tracker->tables && tracker->tables->changed) {
 		processes_each(&tracker->processes, touch_one, tracker);
 		tracker->tables->changed = false;
 	}
+	if (!tracker->processes.changed)
+		return; /* as after many rounds */
+	tracker->flushed_ns = clock_monotonic_ns();
 	processes_each_changed(&tracker->processes, flush_one, tracker);
 }
 

@@ -458,13 +458,38 @@ static void read_of_a_file_truncated_after_open_is_an_error(void **state)
 	struct elf_builder b;
 	struct elf_file *elf;
 	uint8_t buf[16];
+	int fd;
+
+	(void)state;
+	build(&b);
+	fd = elf_builder_memfd(&b);
+	assert_int_equal(ftruncate(fd, 1 << 20), 0);
+	assert_int_equal(elf_file_open(fd, "large", &elf, NULL), 0);
+	assert_int_equal(ftruncate(elf->fd, 0x1008), 0);
+	assert_int_equal(elf_file_read(elf, 0x1000, buf, 8, NULL), 0);
+	assert_int_equal(elf_file_read(elf, 0x1000, buf, 16, NULL), -ENODATA);
+	elf_file_close(elf);
+	elf_builder_fini(&b);
+}
+
+static void a_small_file_is_read_once(void **state)
+{
+	struct elf_builder b;
+	struct elf_file *elf;
+	uint8_t buf[16];
 
 	(void)state;
 	build(&b);
 	elf = open_built(&b);
-	assert_int_equal(ftruncate(elf->fd, 0x1008), 0);
-	assert_int_equal(elf_file_read(elf, 0x1000, buf, 8, NULL), 0);
-	assert_int_equal(elf_file_read(elf, 0x1000, buf, 16, NULL), -ENODATA);
+	assert_int_equal(ftruncate(elf->fd, 0), 0);
+	assert_int_equal(elf_file_read(elf, b.size - sizeof(buf), buf, sizeof(buf), NULL), 0);
+	assert_memory_equal(buf, b.bytes + b.size - sizeof(buf), sizeof(buf));
+	elf_file_close(elf);
+	/* one that is shorter than was said is read as far as it goes */
+	assert_int_equal(
+		elf_file_open_sized(elf_builder_memfd(&b), b.size + 8, "short", &elf, NULL), 0);
+	assert_int_equal(elf_file_read(elf, b.size - 8, buf, 8, NULL), 0);
+	assert_int_equal(elf_file_read(elf, b.size - 8, buf, 16, NULL), -ENODATA);
 	elf_file_close(elf);
 	elf_builder_fini(&b);
 }
@@ -725,6 +750,7 @@ int main(void)
 		cmocka_unit_test(build_id_behind_an_8_aligned_note_is_found),
 		cmocka_unit_test(read_refuses_ranges_outside_the_file),
 		cmocka_unit_test(read_of_a_file_truncated_after_open_is_an_error),
+		cmocka_unit_test(a_small_file_is_read_once),
 		cmocka_unit_test(section_bytes_are_bounded_by_the_file_and_by_max),
 		cmocka_unit_test(compressed_sections_are_inflated_or_refused),
 		cmocka_unit_test(compressed_section_shorter_than_its_header_is_refused),

@@ -134,7 +134,7 @@ static void a_child_has_the_mappings_of_its_parent_at_the_fork(void **state)
 	parent->complete = true;
 	map_object(parent, 0x1000, 1, 100);
 	assert_true(process_gen(parent, 7));
-	process_fork(child, parent);
+	process_fork(child, parent, 0);
 	map_object(parent, 0x1000, 2, 101);
 	assert_int_equal(object_at(child, 0x1000), 1);
 	assert_int_equal(object_at(parent, 0x1000), 2);
@@ -159,7 +159,7 @@ static void a_run_is_retired_with_its_last_holder(void **state)
 	*run = (struct run){ .refs = 1, .first = 0, .nr = 3 };
 	*other = (struct run){ .refs = 1, .first = 3, .nr = 5 };
 	process_set_run(table, parent, run);
-	process_fork(child, parent);
+	process_fork(child, parent, 0);
 	process_set_run(table, parent, other);
 	assert_int_equal(nr_retired, 0);
 	processes_remove(table, 11);

@@ -17,6 +17,8 @@
 #define PID   0x7ffffff0u
 #define CHILD 0x7ffffff1u
 
+#define VSYSCALL_ADDR 0xffffffffff600000ull
+
 struct world {
 	uint64_t gens[2]; /* of PID and CHILD */
 	struct fpl_mapset published[2];
@@ -259,6 +261,43 @@ static void a_child_inherits_whichever_record_comes_first(void **state)
 	}
 }
 
+/* The kernel side gives a child the mapset of its parent. */
+static void a_child_is_published_when_it_differs_from_its_parent(void **state)
+{
+	static const struct {
+		const char *what;
+		uint64_t fork_ns; /* CLOCK_MONOTONIC */
+		bool parent_maps, child_maps, is_published;
+	} cases[] = {
+		{ "as the parent was published", UINT64_MAX, false, false, false },
+		{ "forked before that", 1, false, false, true },
+		{ "the parent mapped more", UINT64_MAX, true, false, true },
+		{ "the child maps more", UINT64_MAX, false, true, true },
+	};
+	struct world *world = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		uint64_t gen = 20 + 10 * i;
+		const struct fpl_life fork = { .header = { .type = FPL_RECORD_FORK,
+							   .time_ns = cases[i].fork_ns },
+					       .gen = gen + 1,
+					       .tgid = CHILD,
+					       .parent = PID };
+
+		start_program(world, PID, 1, gen);
+		tracker_flush(&world->tracker);
+		if (cases[i].parent_maps)
+			side_map(world, PID, 0x5000, 2, 200);
+		tracker_life(&world->tracker, &fork);
+		if (cases[i].child_maps)
+			side_map(world, CHILD, 0x5000, 2, 200);
+		tracker_flush(&world->tracker);
+		if ((world->published[1].gen == gen + 1) != cases[i].is_published)
+			fail_msg("%s", cases[i].what);
+		life(world, FPL_RECORD_EXIT, CHILD, 0, gen + 1);
+	}
+}
+
 static void a_reused_pid_has_nothing_of_its_predecessor(void **state)
 {
 	static const struct {
@@ -327,6 +366,8 @@ static void a_process_that_ran_before_is_read_from_proc(void **state)
 	assert_true(map->object && map->object != object->id);
 	assert_false(map->flags & FPL_MAPPING_MAIN);
 	assert_int_equal(world->tracker.nr_scans, 1);
+	/* the kernel's page of old system calls is no code that a process makes */
+	assert_null(mapset_find(process->mapset, VSYSCALL_ADDR));
 }
 
 static void lost_records_make_everything_be_read_again(void **state)
@@ -551,6 +592,7 @@ int main(void)
 		TEST(a_sample_between_an_exec_and_its_gen_spoils_nothing),
 		TEST(an_exec_whose_side_band_record_was_lost_is_noticed),
 		TEST(a_child_inherits_whichever_record_comes_first),
+		TEST(a_child_is_published_when_it_differs_from_its_parent),
 		TEST(a_reused_pid_has_nothing_of_its_predecessor),
 		TEST(the_end_of_a_leader_is_not_the_end_of_a_target),
 		TEST(a_process_that_ran_before_is_read_from_proc),

@@ -228,11 +228,13 @@ static int look_at(void *ctx, const struct cfi_fde *fde, const uint8_t *bytes, u
 
 int synth_mend_ocaml(struct cfi_file *file, const struct elf_file *elf, struct fpl_err *err)
 {
-	AUTO_FREE struct ocaml_search *search = calloc(1, sizeof(*search));
+	/* most files need none of its memory, so it is not cleared */
+	AUTO_FREE struct ocaml_search *search = malloc(sizeof(*search));
 
 	if (!search)
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", elf->name);
 	search->file = file;
+	search->nr_stubs = 0;
 	return synth_functions_for_each(file, elf, SYNTH_NAME("caml_call_gc"), look_at, search,
 					err);
 }
