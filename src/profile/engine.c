@@ -647,8 +647,8 @@ static int run(struct engine *engine, struct profile *ret, struct fpl_err *err)
 
 /*
  * Memory for the stacks of a run. A window of a clock alone has no more stacks than ticks: there is
- * room for eight times as many, since a group of the map holds eight. An agent on a few CPUs needs
- * a tenth of what a run without end may.
+ * room for 16 times as many, so that a group of eight places is hardly ever full though each tick
+ * has a stack of its own. An agent on a few CPUs needs a quarter of what a run without end may.
  */
 static uint64_t stack_memory(const struct engine_options *o)
 {
@@ -657,7 +657,7 @@ static uint64_t stack_memory(const struct engine_options *o)
 	if (!o->window_ms || o->nr_sources != 1 || o->sources[0].class != SOURCE_CLOCK)
 		return STACK_MEMORY_DEFAULT;
 	nr_ticks = hz * o->window_ms / 1000 * (uint64_t)get_nprocs_conf();
-	while (bytes < STACK_MEMORY_DEFAULT && bytes < 8 * nr_ticks * sizeof(struct fpl_stack))
+	while (bytes < STACK_MEMORY_DEFAULT && bytes < 16 * nr_ticks * sizeof(struct fpl_stack))
 		bytes *= 2;
 	return bytes;
 }
