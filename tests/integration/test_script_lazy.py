@@ -71,7 +71,7 @@ class Lazy(RootCase):
         return found
 
     def test_names_are_those_that_are_sent_at_first_sight(self):
-        command = "--", pythons()[0], "-c", FUNCTIONS % 4
+        command = "--", pythons()[0], "-c", FUNCTIONS % 2
         eager = self.profile("-F", "997", *command)
         sent = {key for key in self.names(eager) if key[0].startswith("work_")}
         lazy = self.profile("-F", "997", "--script=lazy", *command)
@@ -91,7 +91,7 @@ class Lazy(RootCase):
             for path, _version in language.found()[:1]:
                 with self.subTest(path):
                     truth = self.path(f"truth.{language.name}")
-                    run = self.profile("-F", "997", "--script=lazy", "--", path, os.path.join(SUPPORT, language.truth), truth, "4", "10", "3")
+                    run = self.profile("-F", "997", "--script=lazy", "--", path, os.path.join(SUPPORT, language.truth), truth, "2", "10", "3")
                     self.check_books(run)
                     sums = self.judge(truth, run)
                     print(language.name, sums)
