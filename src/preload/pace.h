@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#define PACE_SAMPLES  64u /* between two looks at the clock */
+#define PACE_SAMPLES  16u /* between two looks at the clock */
 #define PACE_NS_PER_S 1000000000u
 
 struct pace {
