@@ -17,10 +17,8 @@
 #define BATCH 4096u
 
 /* Told of @nr entries. */
-typedef void (*batch_fn)(const void *keys, const void *values, uint32_t nr, void *ctx);
-
 /* Tell @fn of all entries of the hash map @map. @take: remove them. Errors: -ENOMEM; bpf(2). */
-static int read_entries(const struct bpf_map *map, bool take, batch_fn fn, void *ctx)
+static int read_entries(const struct bpf_map *map, bool take, kernel_entries_fn fn, void *ctx)
 {
 	AUTO_FREE void *keys = calloc(BATCH, bpf_map__key_size(map));
 	AUTO_FREE void *values = calloc(BATCH, bpf_map__value_size(map));
@@ -86,56 +84,20 @@ int kernel_side_live(const struct kernel_side *kernel,
 	return bpf_map__fd(map) < 0 ? 0 : read_entries(map, false, tell_live, &reader);
 }
 
-struct lock_reader {
-	void (*fn)(const struct fpl_lock_key *key, const struct fpl_lock *lock, void *ctx);
-	void *ctx;
-};
-
-static void tell_locks(const void *keys, const void *values, uint32_t nr, void *ctx)
+int kernel_side_take_locks(struct kernel_side *kernel, kernel_entries_fn fn, void *ctx,
+			   struct fpl_lock *ret_beyond)
 {
-	const struct lock_reader *reader = ctx;
-
-	for (uint32_t i = 0; i < nr; i++)
-		reader->fn((const struct fpl_lock_key *)keys + i,
-			   (const struct fpl_lock *)values + i, reader->ctx);
-}
-
-int kernel_side_take_locks(struct kernel_side *kernel,
-			   void (*fn)(const struct fpl_lock_key *key, const struct fpl_lock *lock,
-				      void *ctx),
-			   void *ctx, struct fpl_lock *ret_beyond)
-{
-	struct lock_reader reader = { .fn = fn, .ctx = ctx };
-
 	*ret_beyond = kernel->skel->bss->locks_beyond;
 	kernel->skel->bss->locks_beyond = (struct fpl_lock){ 0 };
-	return read_entries(kernel->skel->maps.locks, true, tell_locks, &reader);
+	return read_entries(kernel->skel->maps.locks, true, fn, ctx);
 }
 
-struct thread_reader {
-	void (*fn)(const struct fpl_thread_key *key, const struct fpl_thread_sum *sum, void *ctx);
-	void *ctx;
-};
-
-static void tell_threads(const void *keys, const void *values, uint32_t nr, void *ctx)
+int kernel_side_take_threads(struct kernel_side *kernel, kernel_entries_fn fn, void *ctx,
+			     struct fpl_thread_sum *ret_beyond)
 {
-	const struct thread_reader *reader = ctx;
-
-	for (uint32_t i = 0; i < nr; i++)
-		reader->fn((const struct fpl_thread_key *)keys + i,
-			   (const struct fpl_thread_sum *)values + i, reader->ctx);
-}
-
-int kernel_side_take_threads(struct kernel_side *kernel,
-			     void (*fn)(const struct fpl_thread_key *key,
-					const struct fpl_thread_sum *sum, void *ctx),
-			     void *ctx, struct fpl_thread_sum *ret_beyond)
-{
-	struct thread_reader reader = { .fn = fn, .ctx = ctx };
-
 	*ret_beyond = kernel->skel->bss->thread_sums_beyond;
 	kernel->skel->bss->thread_sums_beyond = (struct fpl_thread_sum){ 0 };
-	return read_entries(kernel->skel->maps.thread_sums, true, tell_threads, &reader);
+	return read_entries(kernel->skel->maps.thread_sums, true, fn, ctx);
 }
 
 static void keep_peak(uint32_t *peak, uint32_t nr)

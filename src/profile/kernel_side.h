@@ -186,19 +186,20 @@ void kernel_side_take_stacks(struct kernel_side *kernel,
 FPL_MUST_CHECK int kernel_side_live(const struct kernel_side *kernel,
 				    void (*fn)(const struct fpl_live *entry, void *ctx), void *ctx);
 
+/* Take @nr entries of a map: arrays of its keys and values, borrowed for the call. */
+typedef void (*kernel_entries_fn)(const void *keys, const void *values, uint32_t nr, void *ctx);
+
 /*
- * Call @fn for each lock that threads waited at, fill in what was beyond the map, and begin these
- * sums anew. Errors: -ENOMEM; bpf(2). With engine_blocks.at_locks only, while no program runs.
+ * Call @fn for all locks that threads waited at (struct fpl_lock_key, struct fpl_lock), fill in
+ * what was beyond the map, and begin these sums anew. Errors: -ENOMEM; bpf(2). With
+ * engine_blocks.at_locks only, while no program runs.
  */
-FPL_MUST_CHECK int kernel_side_take_locks(struct kernel_side *kernel,
-					  void (*fn)(const struct fpl_lock_key *key,
-						     const struct fpl_lock *lock, void *ctx),
+FPL_MUST_CHECK int kernel_side_take_locks(struct kernel_side *kernel, kernel_entries_fn fn,
 					  void *ctx, struct fpl_lock *ret_beyond);
 
-/* The same of the times of threads, with engine_has_thread_sums(). */
-FPL_MUST_CHECK int kernel_side_take_threads(struct kernel_side *kernel,
-					    void (*fn)(const struct fpl_thread_key *key,
-						       const struct fpl_thread_sum *sum, void *ctx),
+/* The same of the times of threads (struct fpl_thread_key, struct fpl_thread_sum), with
+ * engine_has_thread_sums(). */
+FPL_MUST_CHECK int kernel_side_take_threads(struct kernel_side *kernel, kernel_entries_fn fn,
 					    void *ctx, struct fpl_thread_sum *ret_beyond);
 
 /* Entries that `live` has room for. */

@@ -11,16 +11,19 @@ struct taking {
 	int code;
 };
 
-static void add(const struct fpl_lock_key *key, const struct fpl_lock *lock, void *ctx)
+/* kernel_entries_fn */
+static void add(const void *keys, const void *values, uint32_t nr, void *ctx)
 {
+	const struct fpl_lock_key *key = keys;
+	const struct fpl_lock *lock = values;
 	struct taking *taking = ctx;
 
-	if (!taking->code)
+	for (uint32_t i = 0; !taking->code && i < nr; i++)
 		taking->code = vector_push(taking->sums, {
-								 .pid = key->tgid,
-								 .addr = key->addr,
-								 .ns = lock->ns,
-								 .nr = lock->nr,
+								 .pid = key[i].tgid,
+								 .addr = key[i].addr,
+								 .ns = lock[i].ns,
+								 .nr = lock[i].nr,
 							 });
 }
 

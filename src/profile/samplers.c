@@ -126,11 +126,13 @@ int samplers_choose(struct fpless_bpf *skel, const struct source *sources, size_
 	int code = 0;
 
 	/* a program is loaded only if the run needs it: verifying one takes 80 to 100 ms */
-	for (unsigned int i = 0; i < SAMPLER_COUNT; i++)
-		if (program_of(skel, (enum sampler)i))
+	for (unsigned int i = 0; i < SAMPLER_COUNT; i++) {
+		struct bpf_program *program = program_of(skel, (enum sampler)i);
+
+		if (program)
 			code |= bpf_program__set_autoload(
-				program_of(skel, (enum sampler)i),
-				sources_have(sources, nr, (enum sampler)i));
+				program, sources_have(sources, nr, (enum sampler)i));
+	}
 	code |= choose_links(skel, sources, nr);
 	code |= bpf_program__set_autoload(skel->progs.on_alloc, has_heap);
 	code |= bpf_program__set_autoload(skel->progs.on_free_memory, has_heap);

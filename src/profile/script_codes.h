@@ -56,7 +56,7 @@ void script_codes_add(struct script_codes *codes, const struct script_facts *fac
 /*
  * Take note of a code object that is not sent, @wanted, of image @gen, unless it is known: its
  * process's memory is read by script_codes_read(). Its rule is copied. @facts: of its interpreter.
- * Of all code objects that are wanted SCRIPT_WANTED_MAX are read, half of them of one process.
+ * SCRIPT_WANTED_MAX code objects are read at most, half of them of one process.
  */
 #define SCRIPT_WANTED_MAX 65536u
 void script_codes_want(struct script_codes *codes, const struct script_facts *facts, uint64_t gen,

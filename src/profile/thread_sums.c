@@ -11,13 +11,16 @@ struct taking {
 	int code;
 };
 
-static void add(const struct fpl_thread_key *key, const struct fpl_thread_sum *sum, void *ctx)
+/* kernel_entries_fn */
+static void add(const void *keys, const void *values, uint32_t nr, void *ctx)
 {
+	const struct fpl_thread_key *key = keys;
+	const struct fpl_thread_sum *sum = values;
 	struct taking *taking = ctx;
 
-	if (!taking->code)
-		taking->code = vector_push(taking->sums,
-					   { .pid = key->tgid, .tid = key->tid, .sum = *sum });
+	for (uint32_t i = 0; !taking->code && i < nr; i++)
+		taking->code = vector_push(
+			taking->sums, { .pid = key[i].tgid, .tid = key[i].tid, .sum = sum[i] });
 }
 
 static int compare(const void *left, const void *right)

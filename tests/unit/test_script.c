@@ -80,14 +80,28 @@ static void put_frame(struct script_scene *t, uint32_t i, uint32_t code, uint64_
 	words[3] = is_last ? 1ull << 24 : 0;
 }
 
+/* Walk from the registers of the scene to the outermost of @nr_frames. Returns the walk. */
+static const struct fpl_walk *walk_from_here(struct scene *s, uint32_t nr_frames)
+{
+	struct walker walker = {
+		.walk = &s->walk, .frames = s->frames, .env = &s->world, .memory = &s->memory
+	};
+
+	s->walk.exact = 1;
+	s->walk.nr_frames = 0;
+	s->walk.elided = 0;
+	s->walk.nr = s->world.nr_mappings;
+	walk_run(&walker);
+	assert_int_equal(s->walk.stop, FPL_STOP_OUTERMOST);
+	assert_int_equal(s->walk.nr_frames, nr_frames);
+	return &s->walk;
+}
+
 /* Two native frames of the interpreter, called by the outermost one. @rbx: of the inner one;
  * @outer: what it saved for the outer one. Returns the walk. */
 static const struct fpl_walk *walk_two(struct script_scene *t, uint64_t rbx, uint64_t outer)
 {
 	struct scene *s = t->s;
-	struct walker walker = {
-		.walk = &s->walk, .frames = s->frames, .env = &s->world, .memory = &s->memory
-	};
 
 	/* rule_frame saves rbp, two words below the CFA: so the frame is in rbp here */
 	s->words[0] = outer;
@@ -98,14 +112,7 @@ static const struct fpl_walk *walk_two(struct script_scene *t, uint64_t rbx, uin
 	s->walk.reg[7] = AT(0);
 	s->walk.known = 1u << ARCH_FP | 1u << 7;
 	s->walk.pc = PC(0x2050);
-	s->walk.exact = 1;
-	s->walk.nr_frames = 0;
-	s->walk.elided = 0;
-	s->walk.nr = s->world.nr_mappings;
-	walk_run(&walker);
-	assert_int_equal(s->walk.stop, FPL_STOP_OUTERMOST);
-	assert_int_equal(s->walk.nr_frames, 3);
-	return &s->walk;
+	return walk_from_here(s, 3);
 }
 
 #define HEAD(index, end, nr)                                                           \
@@ -181,9 +188,6 @@ static const struct fpl_walk *walk_made(struct script_scene *t, bool has_inner, 
 {
 	static const uint8_t code[] = { 0x58, 0xc3 }; /* pop rax; ret */
 	struct scene *s = t->s;
-	struct walker walker = {
-		.walk = &s->walk, .frames = s->frames, .env = &s->world, .memory = &s->memory
-	};
 	uint32_t at = has_inner ? 0 : 2;
 
 	memcpy(s->jit + 0x100, code, sizeof(code));
@@ -205,14 +209,7 @@ static const struct fpl_walk *walk_made(struct script_scene *t, bool has_inner, 
 	s->walk.reg[7] = AT(at);
 	s->walk.known = 1u << ARCH_FP | 1u << ARCH_R12 | 1u << 7;
 	s->walk.pc = has_inner ? PC(0x2050) : ANON_START + 0x100;
-	s->walk.exact = 1;
-	s->walk.nr_frames = 0;
-	s->walk.elided = 0;
-	s->walk.nr = s->world.nr_mappings;
-	walk_run(&walker);
-	assert_int_equal(s->walk.stop, FPL_STOP_OUTERMOST);
-	assert_int_equal(s->walk.nr_frames, has_inner ? 4 : 3);
-	return &s->walk;
+	return walk_from_here(s, has_inner ? 4 : 3);
 }
 
 static void frame_of_made_code_comes_before_that_of_the_loop(void **state)
