@@ -46,8 +46,8 @@
 #define DRAIN_PAUSE_NO_WINDOW_NS (50 * NS_PER_MS)
 /* Records of one drain from which on the next is not put off. */
 #define DRAIN_MANY 256u
-/* Longest time between two drains: 1/4 of the ring is 10,000 stacks. */
-#define DRAIN_PERIOD_MS	   100
+/* Longest time between two drains. 10,000 stacks, a quarter of the ring, wake the reader before. */
+#define DRAIN_PERIOD_MS	   250
 #define LISTEN_PERIOD_MS   50	/* with a listener */
 #define ASK_AGAIN_MS	   4	/* between two questions what a process has registered */
 #define SLEEPERS_WAIT_MS   2000 /* for a table, while many copies of stacks wait for one */
@@ -344,15 +344,18 @@ static bool arm(struct engine *engine)
 	return sideband_arm(engine->sideband) && drained;
 }
 
-/* Sleep until data comes, for @ms at most; 0: not at all. */
-static void sleep_for_data(struct engine *engine, int ms)
+/*
+ * Sleep until data or an alert comes, for @ms at most; 0: not at all. Returns whether only time has
+ * passed.
+ */
+static bool sleep_for_data(struct engine *engine, int ms)
 {
 	struct epoll_event event;
+	bool is_quiet = ms && !epoll_wait(engine->epoll_fd, &event, 1, ms);
 
-	if (ms)
-		epoll_wait(engine->epoll_fd, &event, 1, ms);
 	kernel_side_disarm(&engine->kernel);
 	sideband_disarm(engine->sideband);
+	return is_quiet;
 }
 
 /*
@@ -369,7 +372,8 @@ static void await(struct engine *engine, const struct next_drain *next, uint64_t
 
 		if (ms > ASK_AGAIN_MS && tracker_asks_again(&engine->tracker))
 			ms = ASK_AGAIN_MS;
-		sleep_for_data(engine, ms);
+		if (sleep_for_data(engine, ms))
+			return;
 	}
 	sleep_until(engine, pause_until);
 }
