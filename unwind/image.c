@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "unwind/zeroed.h"
-
 enum { PAGE_ALIGN = 8 };
 
 /* Offset 0 of an image means "no page", so the first page begins behind it. */
@@ -24,14 +22,28 @@ static int add_chunk(struct image *image, struct fpl_err *err)
 				      sizeof(*table->chunks), err);
 	if (code)
 		return code;
-	table->chunks[table->nr_chunks] = zeroed_alloc(FPL_CHUNK_SIZE);
+	table->chunks[table->nr_chunks] = malloc(FPL_CHUNK_SIZE);
 	if (!table->chunks[table->nr_chunks])
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", image->budget->name);
-	table->nr_chunks++;
+	if (table->nr_chunks++ == 0)
+		memset(table->chunks[0], 0, IMAGE_FIRST_OFF);
 	return 0;
 }
 
-/* Allocate @size bytes, at most a chunk, that do not cross chunks. */
+/* Clear what lies between two parts of the image: it is a part of it, too. */
+static void clear_gap(struct table *table, uint32_t off, uint32_t end)
+{
+	while (off < end) {
+		uint32_t from = off & (FPL_CHUNK_SIZE - 1);
+		uint32_t size =
+			end - off < FPL_CHUNK_SIZE - from ? end - off : FPL_CHUNK_SIZE - from;
+
+		memset(table->chunks[off >> FPL_CHUNK_LOG2] + from, 0, size);
+		off += size;
+	}
+}
+
+/* Allocate @size bytes, at most a chunk, that do not cross chunks. They are not cleared. */
 static int take(struct image *image, uint32_t size, uint32_t align, uint32_t *ret_off,
 		uint8_t **ret, struct fpl_err *err)
 {
@@ -46,6 +58,7 @@ static int take(struct image *image, uint32_t size, uint32_t align, uint32_t *re
 		if (code)
 			return code;
 	}
+	clear_gap(table, table->image_bytes, off);
 	table->image_bytes = off + size;
 	*ret_off = off;
 	*ret = table->chunks[off >> FPL_CHUNK_LOG2] + (off & (FPL_CHUNK_SIZE - 1));
@@ -62,6 +75,7 @@ int image_init(struct image *image, struct table *table, uint64_t first, uint64_
 	table->first_vaddr = first_page << FPL_PAGE_LOG2;
 	table->nr_pages = (uint32_t)nr_pages;
 	table->image_bytes = IMAGE_FIRST_OFF;
+	table->in_heap = true;
 
 	int code =
 		budget_memory(budget, nr_pages * sizeof(*image->dir) + sizeof(*image->page), err);
@@ -69,18 +83,20 @@ int image_init(struct image *image, struct table *table, uint64_t first, uint64_
 	if (code)
 		return code;
 	image->dir = calloc(nr_pages, sizeof(*image->dir));
-	image->page = zeroed_alloc(sizeof(*image->page));
+	image->page = malloc(sizeof(*image->page));
 	if (!image->dir || !image->page)
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", budget->name);
+	memset(image->page->local, 0, sizeof(image->page->local));
 	image->page->vaddr = UINT64_MAX;
 	image->page->stamp = IMAGE_WIDE;
+	image->page->nr = image->page->nr_dict = 0;
 	return 0;
 }
 
 void image_fini(struct image *image)
 {
 	free(image->dir);
-	zeroed_free(image->page, sizeof(*image->page));
+	free(image->page);
 }
 
 /* Rewrite the rows with slots in place of local ids: the page has more rules than local ids. */
@@ -259,5 +275,6 @@ int image_finish(struct image *image, const struct rule_set *rules, struct fpl_e
 	if (code)
 		return code;
 	memcpy(bytes, rules->slots, rules_bytes);
+	memset(bytes + rules_bytes, 0, reach);
 	return 0;
 }

@@ -53,11 +53,11 @@ struct table_stats {
 };
 
 struct table {
-	/* Owned [nr_chunks], each FPL_CHUNK_SIZE bytes (untouched pages cost nothing); with
-	 * in_heap one of image_bytes, with room behind it for what lookups read there. */
+	/* Owned [nr_chunks], FPL_CHUNK_SIZE bytes each; a single one that is in the heap may end
+	 * behind image_bytes and what lookups read there. */
 	uint8_t **chunks;
 	size_t nr_chunks;
-	bool in_heap;
+	bool in_heap;	      /* of malloc(), else of zeroed_alloc() */
 	uint32_t image_bytes; /* used, from offset 0 of chunk 0 */
 	uint32_t rules_off, dir_off, nr_pages;
 	uint64_t first_vaddr;
@@ -65,6 +65,14 @@ struct table {
 	struct table_stats stats;
 	struct script_facts script; /* by unwind/script_find.h */
 };
+
+/* Bytes of the image in chunk @i of @table. */
+static inline size_t table_chunk_bytes(const struct table *table, size_t i)
+{
+	size_t left = table->image_bytes - i * FPL_CHUNK_SIZE;
+
+	return left < FPL_CHUNK_SIZE ? left : FPL_CHUNK_SIZE;
+}
 
 /*
  * Compile the CFI of @elf: .eh_frame (by section, else through PT_GNU_EH_FRAME), then .debug_frame

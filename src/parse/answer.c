@@ -84,9 +84,7 @@ static int read_image(struct answer_reader *reader, struct table *table, struct 
 	if (table_make_room(table))
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", reader->path);
 	for (size_t i = 0; i < table->nr_chunks; i++) {
-		size_t left = table->image_bytes - i * FPL_CHUNK_SIZE;
-		int code = reader->read(reader->ctx, table->chunks[i],
-					left < FPL_CHUNK_SIZE ? left : FPL_CHUNK_SIZE);
+		int code = reader->read(reader->ctx, table->chunks[i], table_chunk_bytes(table, i));
 
 		if (code)
 			return code;

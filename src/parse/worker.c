@@ -16,7 +16,7 @@
 #include "symbolize/debug_index.h"
 #include "unwind/script_find.h"
 
-#define HEAP_KEPT_BYTES (1 << 20)
+#define HEAP_KEPT_BYTES (4 << 20)
 
 enum {
 	IDLE_MS = 200,	 /* without work until a worker gives back what it has freed */
@@ -126,13 +126,8 @@ static int send_table(const struct job *job, const struct table *table)
 	};
 	int rc = job_send(job, &head, sizeof(head));
 
-	for (uint32_t done = 0, n = 0; !rc && done < table->image_bytes; n++) {
-		uint32_t left = table->image_bytes - done;
-		uint32_t part = left < FPL_CHUNK_SIZE ? left : FPL_CHUNK_SIZE;
-
-		rc = job_send(job, table->chunks[n], part);
-		done += part;
-	}
+	for (size_t i = 0; !rc && i < table->nr_chunks; i++)
+		rc = job_send(job, table->chunks[i], table_chunk_bytes(table, i));
 	return rc;
 }
 

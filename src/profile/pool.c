@@ -75,7 +75,7 @@ int pool_add(struct pool *pool, const struct table *table, uint32_t *ret_first, 
 	}
 	/* a first chunk that is shared holds the whole image; else chunk n goes to chunk n */
 	for (uint32_t done = 0, n = 0; done < size; n++) {
-		uint32_t part = size - done < FPL_CHUNK_SIZE ? size - done : FPL_CHUNK_SIZE;
+		uint32_t part = (uint32_t)table_chunk_bytes(table, n);
 		uint32_t to = first + done;
 
 		memcpy((uint8_t *)pool->chunks[to >> FPL_CHUNK_LOG2] + to % FPL_CHUNK_SIZE,

@@ -40,17 +40,12 @@ struct table *table_cache_load(struct disk_cache *cache, const struct table_key 
 static int write_entry(int fd, const struct table_key *key, const struct table *table)
 {
 	struct table_entry_header header;
-	size_t left = table->image_bytes;
 	int code;
 
 	table_entry_describe(table, key, &header);
 	code = io_write(fd, &header, sizeof(header));
-	for (size_t i = 0; !code && i < table->nr_chunks; i++) {
-		size_t part = left < FPL_CHUNK_SIZE ? left : FPL_CHUNK_SIZE;
-
-		code = io_write(fd, table->chunks[i], part);
-		left -= part;
-	}
+	for (size_t i = 0; !code && i < table->nr_chunks; i++)
+		code = io_write(fd, table->chunks[i], table_chunk_bytes(table, i));
 	return code;
 }
 

@@ -17,14 +17,6 @@ static const char magic[8] = { 'f', 'p', 'l', 't', 'a', 'b', 'l', 'e' };
 _Static_assert(sizeof(TABLE_COMPILER_DIGEST) - 1 == TABLE_ENTRY_COMPILER_SIZE,
 	       "the digest fills its field");
 
-/* Bytes of the image in chunk @i of @table. */
-static size_t chunk_bytes(const struct table *table, size_t i)
-{
-	size_t left = table->image_bytes - i * FPL_CHUNK_SIZE;
-
-	return left < FPL_CHUNK_SIZE ? left : FPL_CHUNK_SIZE;
-}
-
 static void digest_of(const struct table_entry_header *header, const struct table *table,
 		      uint8_t *ret)
 {
@@ -33,7 +25,7 @@ static void digest_of(const struct table_entry_header *header, const struct tabl
 	blake2b_init(&hash, TABLE_ENTRY_DIGEST_SIZE);
 	blake2b_update(&hash, header, offsetof(struct table_entry_header, digest));
 	for (size_t i = 0; i < table->nr_chunks; i++)
-		blake2b_update(&hash, table->chunks[i], chunk_bytes(table, i));
+		blake2b_update(&hash, table->chunks[i], table_chunk_bytes(table, i));
 	blake2b_final(&hash, ret);
 }
 
@@ -121,7 +113,7 @@ int table_entry_read(const struct table_key *key, uint64_t size, table_entry_rea
 		code = make_table(&header, &table, err);
 	for (size_t i = 0; !code && i < table->nr_chunks; i++) {
 		code = read(ctx, sizeof(header) + i * FPL_CHUNK_SIZE, table->chunks[i],
-			    chunk_bytes(table, i));
+			    table_chunk_bytes(table, i));
 		if (code)
 			fpl_fail(err, code, "%s", strerror(-code));
 	}

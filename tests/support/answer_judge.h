@@ -29,13 +29,13 @@ static inline void judge_table(const struct table *table)
 	for (uint64_t at = 0; at < (uint64_t)table->nr_pages << FPL_PAGE_LOG2 && at < 1 << 22;
 	     at += 251) {
 		const uint8_t *rule = (const void *)table_find(table, table->first_vaddr + at);
-		uint64_t size = table->in_heap ? table->image_bytes : FPL_CHUNK_SIZE;
 		bool inside = false;
 
 		REQUIRE(rule != NULL);
 		for (size_t i = 0; i < table->nr_chunks; i++)
 			inside |= rule >= table->chunks[i] &&
-				  rule + FPL_RULE_REACH <= table->chunks[i] + size;
+				  rule + FPL_RULE_REACH <=
+					  table->chunks[i] + table_chunk_bytes(table, i);
 		REQUIRE(inside);
 	}
 }

@@ -79,8 +79,7 @@ static inline int table_same(const struct table *a, const struct table *b)
 	    a->entry_vaddr != b->entry_vaddr || memcmp(&a->stats, &b->stats, sizeof(a->stats)))
 		return 0;
 	for (size_t i = 0; i < a->nr_chunks; i++)
-		if (memcmp(a->chunks[i], b->chunks[i],
-			   a->in_heap ? a->image_bytes : FPL_CHUNK_SIZE))
+		if (memcmp(a->chunks[i], b->chunks[i], table_chunk_bytes(a, i)))
 			return 0;
 	return 1;
 }
