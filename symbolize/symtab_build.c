@@ -11,6 +11,31 @@ int symtab_push(struct symtab *tab, const struct symtab_symbol *symbol)
 	return vector_push(tab, *symbol);
 }
 
+int symtab_add_names(struct symtab *tab, const struct elf_file *elf, uint64_t off, uint64_t size)
+{
+	if (tab->nr_sources == SYMTAB_SOURCES_MAX)
+		return -ENOSPC;
+	tab->sources[tab->nr_sources] = (struct symtab_source){
+		.elf = elf,
+		.names_off = off,
+		.names_size = size,
+	};
+	return (int)tab->nr_sources++;
+}
+
+int symtab_add_function(struct symtab *tab, int source, uint64_t vaddr, uint64_t size,
+			uint32_t name_off)
+{
+	if (!size || vaddr >= SYMBOL_VADDR_END || !symtab_code_range(tab, vaddr))
+		return 0;
+	return symtab_push(tab, &(struct symtab_symbol){
+					.key = vaddr << 16 |
+					       (uint64_t)source << SYMBOL_SOURCE_SHIFT | NAME_LOCAL,
+					.size = size > UINT32_MAX ? UINT32_MAX : (uint32_t)size,
+					.name_off = name_off,
+				});
+}
+
 /* By vaddr, largest first, then by all the rest: the order does not depend on the file's. */
 static int compare_symbols(const void *left, const void *right)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The functions of a Go program from its run time's own table: the pclntab of Go 1.18 and later
- * (cmd/link/internal/ld/pcln.go writes it, runtime/symtab.go reads it), which strip keeps. It holds
- * for every function the stack depth at each pc, and whether a stack ends there.
+ * The functions of a Go program from its run time's own table, which strip keeps
+ * (unwind/go_table.h). It holds for every function the stack depth at each pc, and whether a stack
+ * ends there.
  */
 #pragma once
 
@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "obj/elf_file.h"
 #include "unwind/budget.h"
+#include "unwind/go_table.h"
 #include "unwind/go_way.h"
 
 /* How the frames of a function are found. */
@@ -26,6 +27,7 @@ enum go_kind {
 struct go_function {
 	uint64_t start, end; /* vaddr */
 	uint32_t depths;     /* offset of its table of depths among all of them; 0: none */
+	uint32_t record;     /* offset of its record behind table.functions_off */
 	uint8_t kind;	     /* enum go_kind */
 	bool is_asm;	     /* written in assembly: registers may or may not be its caller's */
 	bool keeps_g;	     /* assembly that does not write r14, Go's register for g */
@@ -36,9 +38,7 @@ struct go_function {
 struct go_functions {
 	struct go_function *list; /* owned [nr], ascending, disjoint; NULL: none */
 	size_t nr;
-	uint8_t *bytes;	       /* owned: the section the table is in */
-	const uint8_t *depths; /* in bytes: [depths_size] */
-	size_t depths_size;
+	struct go_table table;
 	uint8_t *code; /* owned: the bytes of the functions, [code_size] from code_start on */
 	uint64_t code_start, code_size;
 	uint64_t nr_bad; /* functions left out: malformed */
@@ -56,6 +56,10 @@ struct go_functions {
  * Errors: -EFBIG over the budget, -ENOMEM. Cost: reads the table and the code of the functions.
  */
 FPL_MUST_CHECK int go_functions_read(const struct elf_file *elf, struct budget *budget,
+				     struct go_functions *ret, struct fpl_err *err);
+
+/* The same for names alone: each kind is GO_PLAIN, and neither keeps_g nor the layout is known. */
+FPL_MUST_CHECK int go_functions_list(const struct elf_file *elf, struct budget *budget,
 				     struct go_functions *ret, struct fpl_err *err);
 void go_functions_fini(struct go_functions *functions);
 

@@ -144,7 +144,7 @@ static int add_switched(const struct writer *writer, uint64_t start, uint64_t en
 }
 
 /* Rows of one depth of a function that leaves its stack, cut at each change. */
-static int add_stretch_of_switch(const struct writer *writer, const struct go_depth *at,
+static int add_stretch_of_switch(const struct writer *writer, const struct go_value *at,
 				 bool is_epilogue)
 {
 	enum { ADD_SIZE = 4 }; /* add $8, %rsp */
@@ -163,17 +163,17 @@ static int add_stretch_of_switch(const struct writer *writer, const struct go_de
 	if (start < left) {
 		uint64_t end = at->end < left ? at->end : left;
 
-		code = add_plain(writer, start, end, at->depth);
+		code = add_plain(writer, start, end, at->value);
 		start = end;
 	}
 	if (code == 0 && start < back && start < ended) {
 		uint64_t end = back < ended ? back : ended;
 
-		code = add_switched(writer, start, end, at->depth);
+		code = add_switched(writer, start, end, at->value);
 		start = end;
 	}
 	if (code == 0 && start < at->end)
-		code = start < ended ? add_plain(writer, start, at->end, at->depth)
+		code = start < ended ? add_plain(writer, start, at->end, at->value)
 				     : add_outermost(writer, start, at->end);
 	return code;
 }
@@ -231,7 +231,7 @@ static int add_way(const struct writer *writer, uint64_t start, uint64_t end, in
 }
 
 /* Rows of one depth of a function with its own way back, cut where the way changes. */
-static int add_ways(const struct writer *writer, const struct go_depth *at)
+static int add_ways(const struct writer *writer, const struct go_value *at)
 {
 	const struct go_ways *ways = &writer->ways;
 	uint64_t first = writer->function->start;
@@ -244,7 +244,7 @@ static int add_ways(const struct writer *writer, const struct go_depth *at)
 		start = start > at->start ? start : at->start;
 		end = end < at->end ? end : at->end;
 		if (start < end)
-			code = add_way(writer, start, end, at->depth, &ways->list[i]);
+			code = add_way(writer, start, end, at->value, &ways->list[i]);
 	}
 	return code;
 }
@@ -253,10 +253,10 @@ static int add_ways(const struct writer *writer, const struct go_depth *at)
  * Does the next stretch begin behind `mov disp(%rsp), %rbp; add $n, %rsp`? Before the addition rbp
  * is the caller's again although the depth is not 0 yet. A pop changes both at once.
  */
-static bool is_epilogue(const struct writer *writer, struct go_depth at)
+static bool is_epilogue(const struct writer *writer, struct go_value at)
 {
-	return writer->framed && !writer->frame.popped && at.depth > 0 && go_depth_next(&at) &&
-	       at.depth == 0;
+	return writer->framed && !writer->frame.popped && at.value > 0 && go_depth_next(&at) &&
+	       at.value == 0;
 }
 
 /* The kernel's signal frame on the stack: the registers of the interrupted code. */
@@ -287,7 +287,7 @@ int go_function_rows(const struct go_functions *functions, const struct go_funct
 				 .nr_rows = nr_rows };
 	const uint8_t *bytes = go_function_code(functions, function);
 	uint64_t size = function->end - function->start;
-	struct go_depth at = go_depth_begin(functions, function);
+	struct go_value at = go_depth_begin(functions, function);
 	bool seen = false;
 	int code = 0;
 
@@ -301,10 +301,10 @@ int go_function_rows(const struct go_functions *functions, const struct go_funct
 		go_ways_find(bytes, size, writer.layout, &writer.ways);
 	}
 	while (code == 0 && go_depth_next(&at)) {
-		if (at.depth > 0 && !seen) {
+		if (at.value > 0 && !seen) {
 			seen = true;
 			writer.framed = go_code_frame(bytes, size, at.start - function->start,
-						      at.depth, &writer.frame);
+						      at.value, &writer.frame);
 		}
 		writer.popped = go_code_popped(bytes, size, at.start - function->start);
 		if (writer.ways.nr)
@@ -312,7 +312,7 @@ int go_function_rows(const struct go_functions *functions, const struct go_funct
 		else if (function->kind == GO_SWITCH)
 			code = add_stretch_of_switch(&writer, &at, is_epilogue(&writer, at));
 		else
-			code = add_plain(&writer, at.start, at.end, at.depth);
+			code = add_plain(&writer, at.start, at.end, at.value);
 	}
 	return code;
 }

@@ -145,6 +145,7 @@ static void put_object(struct json *json, const struct object_report *object)
 	json_bool(json, "symtab", object->found.has_symtab);
 	json_bool(json, "dynsym", object->found.has_dynsym);
 	json_bool(json, "gnu_debugdata", object->found.has_mini_debug);
+	json_bool(json, "pclntab", object->found.has_go_names);
 	json_bool(json, "debug_file", object->found.has_debug_symtab);
 	json_close(json, '}');
 	json_open(json, "debug_info", '{');

@@ -65,6 +65,7 @@ static const char *symbol_source(const struct object_report *object)
 	return object->found.has_symtab		? ".symtab"
 	       : object->found.has_debug_symtab ? "debug file"
 	       : object->found.has_mini_debug	? ".gnu_debugdata"
+	       : object->found.has_go_names	? "pclntab of Go"
 	       : object->found.has_dynsym	? ".dynsym only"
 						: "none";
 }
@@ -150,7 +151,7 @@ void doctor_report_object(FILE *to, const struct object_report *object, bool col
 {
 	const struct paper whole = { to, colour }, *paper = &whole;
 	bool bare = !object->found.has_symtab && !object->found.has_debug_symtab &&
-		    !object->found.has_mini_debug;
+		    !object->found.has_mini_debug && !object->found.has_go_names;
 	char safe[16384];
 
 	text_escape(safe, sizeof(safe), object->path, "");

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "obj/mini_debug.h"
+#include "parse/worker_go.h"
 #include "script/language.h"
 #include "symbolize/symtab_read.h"
 #include "unwind/script_find.h"
@@ -62,6 +63,12 @@ static int read_symbols(struct open_parts *parts, struct examination *ret)
 	if (parts->mini)
 		others[nr_others++] = parts->mini;
 	code = symtab_create(parts->elf, others, nr_others, &parts->tab, NULL);
+	if (!code && !nr_others) {
+		size_t nr = symtab_nr_symbols(parts->tab);
+
+		code = worker_go_names(parts->tab, parts->elf);
+		ret->has_go_names = symtab_nr_symbols(parts->tab) > nr;
+	}
 	if (code == -ENOMEM)
 		return code;
 
@@ -152,6 +159,7 @@ static bool bools_are_sound(const struct examination *examination)
 		offsetof(struct examination, has_dynsym),
 		offsetof(struct examination, has_mini_debug),
 		offsetof(struct examination, has_debug_symtab),
+		offsetof(struct examination, has_go_names),
 		offsetof(struct examination, has_debug_info),
 		offsetof(struct examination, debug_has_info),
 		offsetof(struct examination, has_script_frames),

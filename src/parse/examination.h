@@ -23,7 +23,7 @@ struct examination {
 	struct coverage coverage;
 
 	/* code symbols, by where they stand */
-	bool has_symtab, has_dynsym, has_mini_debug, has_debug_symtab;
+	bool has_symtab, has_dynsym, has_mini_debug, has_debug_symtab, has_go_names;
 	bool has_debug_info;	/* in the file itself */
 	bool debug_has_info;	/* its debug file holds .debug_info, not just symbols */
 	bool has_script_frames; /* an interpreter whose scripts' functions can be shown */

@@ -14,6 +14,7 @@ void reading_destroy(struct reading *reading)
 		return;
 	symtab_destroy(reading->tab);
 	debug_index_destroy(reading->index);
+	go_lines_close(reading->go_lines);
 	function_list_fini(&reading->functions);
 	elf_file_close(reading->mini);
 	elf_file_close(reading->alt);

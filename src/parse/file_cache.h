@@ -10,6 +10,7 @@
 #include "symbolize/debug_index.h"
 #include "symbolize/symtab.h"
 #include "unwind/function_list.h"
+#include "unwind/go_lines.h"
 
 #define FILE_CACHE_FILES PARSE_KEPT_FILES
 #define FILE_CACHE_BYTES (64u << 20) /* of memory a worker holds between two requests */
@@ -22,6 +23,7 @@ struct reading {
 	struct elf_file *elf, *debug, *alt, *mini; /* owned; all but elf may be NULL */
 	struct symtab *tab;			   /* owned; NULL: not read, or not there */
 	struct debug_index *index;		   /* owned; NULL: the same */
+	struct go_lines *go_lines;		   /* owned; NULL: the same */
 	struct function_list functions;
 	bool has_functions; /* they were read, as far as that went */
 

@@ -139,7 +139,8 @@ struct parse_facts {
 	uint64_t entry;
 	uint32_t nr_segments;
 	uint16_t type, machine;
-	uint64_t has_debug_info; /* 0: debug_index_create() would find none in it */
+	uint64_t has_debug_info; /* 0: neither debug_index_create() nor go_lines_open() would find
+				    any */
 };
 
 struct parse_table {

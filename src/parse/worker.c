@@ -14,6 +14,7 @@
 #include "parse/examination.h"
 #include "parse/job.h"
 #include "symbolize/debug_index.h"
+#include "unwind/go_table.h"
 #include "unwind/script_find.h"
 
 #define HEAP_KEPT_BYTES (4 << 20)
@@ -163,7 +164,7 @@ static int do_facts(struct job *job)
 		.nr_segments = (uint32_t)elf->nr_segments,
 		.type = elf->type,
 		.machine = elf->machine,
-		.has_debug_info = debug_index_has_info(elf),
+		.has_debug_info = debug_index_has_info(elf) || go_table_is_likely(elf),
 	};
 	struct fpl_err err = { 0 };
 	int code = 0, rc;

@@ -12,7 +12,7 @@
 
 /* The answer to PARSE_LINES under construction. */
 struct lining {
-	struct debug_index *index;   /* borrowed */
+	struct reading *reading;     /* borrowed: its index or its go_lines */
 	struct symbol_chain *chains; /* owned [nr_vaddrs] */
 	struct parse_line *lines;    /* owned [nr_lines]: texts by their ids until send_lines() */
 	size_t nr_lines, room_lines;
@@ -56,17 +56,50 @@ static bool add_chain(struct lining *lining, const struct symbol_line *found, si
 	return true;
 }
 
+/* By debug information where there is some, else by the table of a Go program. */
+static size_t find(const struct lining *lining, uint64_t vaddr, struct symbol_line *ret)
+{
+	struct go_place places[SYMBOL_LINES_MAX];
+	size_t nr;
+
+	if (lining->reading->index)
+		return debug_index_find(lining->reading->index, vaddr, ret);
+	nr = go_lines_find(lining->reading->go_lines, vaddr, places, SYMBOL_LINES_MAX);
+	for (size_t i = 0; i < nr; i++)
+		ret[i] = (struct symbol_line){
+			.name = places[i].name,
+			.file = places[i].file,
+			.line = places[i].line,
+			.start_line = places[i].start_line,
+		};
+	return nr;
+}
+
 /* Addresses for which there is no room have no lines. */
 static void find_all(const struct job *job, struct lining *lining)
 {
 	struct symbol_line found[SYMBOL_LINES_MAX];
 
 	for (uint32_t i = 0; i < job->request.nr_vaddrs; i++) {
-		size_t nr = debug_index_find(lining->index, job->vaddrs[i], found);
+		size_t nr = find(lining, job->vaddrs[i], found);
 
 		if (nr && !add_chain(lining, found, nr, &lining->chains[i]))
 			break;
 	}
+}
+
+/* The lines of a Go program without debug information. */
+static int open_go(const struct job *job, struct fpl_err *err)
+{
+	struct budget budget;
+
+	if (job->reading->go_lines)
+		return 0;
+	budget_init(&budget, job->name, &table_limits_default);
+
+	int code = go_lines_open(job->elf, &budget, &job->reading->go_lines, err);
+
+	return code == -ENODATA ? -ENOENT : code;
 }
 
 static int open_index(const struct job *job, struct debug_index **index, struct fpl_err *err)
@@ -82,7 +115,7 @@ static int open_index(const struct job *job, struct debug_index **index, struct 
 		code = debug_index_create(job->debug, job->alt, &options, index, err);
 	if (code == -ENOENT)
 		code = debug_index_create(job->elf, job->alt, &options, index, err);
-	return code;
+	return code == -ENOENT ? open_go(job, err) : code;
 }
 
 /* All texts one after the other; ids become where they begin. */
@@ -136,7 +169,7 @@ int job_lines(struct job *job)
 	struct fpl_err err = { 0 };
 	int code = open_index(job, &job->reading->index, &err);
 
-	lining.index = job->reading->index;
+	lining.reading = job->reading;
 	strings_init(&lining.strings);
 	if (!code) {
 		lining.chains = calloc(job->request.nr_vaddrs + 1u, sizeof(*lining.chains));

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "obj/mini_debug.h"
 #include "parse/job.h"
+#include "parse/worker_go.h"
 #include "symbolize/demangle.h"
 #include "symbolize/symtab_read.h"
 #include "unwind/frame_pointer.h"
@@ -44,7 +45,12 @@ int job_open_tables(struct reading *reading, struct fpl_err *err)
 		debug[nr_debug++] = reading->debug;
 	if (mini_debug_open(reading->elf, &reading->mini, NULL) == 0)
 		debug[nr_debug++] = reading->mini;
-	return symtab_create(reading->elf, debug, nr_debug, &reading->tab, err);
+
+	int code = symtab_create(reading->elf, debug, nr_debug, &reading->tab, err);
+
+	if (!code && !nr_debug)
+		code = worker_go_names(reading->tab, reading->elf);
+	return code;
 }
 
 /* Read the variables of the file. .gnu_debugdata has functions alone. */

@@ -8,15 +8,18 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/cleanup.h"
 #include "tests/support/elf_builder.h"
+#include "unwind/go_lines.h"
 #include "unwind/rows.h"
 #include "unwind/table_check.h"
 #include "tests/support/require.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { TEXT = 0x401000, TABLE = 0x500000 };
+enum { TEXT = 0x401000, TABLE = 0x500000, TEXT_MOST = 65536 };
 
 struct judge {
 	const struct table *table;
@@ -39,6 +42,28 @@ static int judge_row(const struct cfi_row *row, void *ctx)
 	REQUIRE(row->cfa != FPL_CFA_REG || rule->cfa_off == row->cfa_off);
 	judge->at = row->end;
 	return 0;
+}
+
+/* Lines end, their texts too, and at each address there are at most as many as were asked for. */
+static void read_lines(const struct elf_file *elf, size_t text)
+{
+	struct go_lines *lines = NULL;
+	struct budget budget;
+
+	budget_init(&budget, elf->name, &table_limits_default);
+	if (go_lines_open(elf, &budget, &lines, NULL))
+		return;
+	for (uint64_t at = TEXT; at < TEXT + text; at++) {
+		struct go_place places[8];
+		size_t nr = go_lines_find(lines, at, places, ARRAY_SIZE(places));
+
+		REQUIRE(nr <= ARRAY_SIZE(places));
+		for (size_t i = 0; i < nr; i++) {
+			REQUIRE(!places[i].name || strlen(places[i].name) < TEXT_MOST);
+			REQUIRE(!places[i].file || strlen(places[i].file) < TEXT_MOST);
+		}
+	}
+	go_lines_close(lines);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -79,6 +104,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	} else {
 		REQUIRE(code == -ENODATA || code == -EINVAL || code == -EFBIG);
 	}
+	read_lines(elf, text);
 	table_destroy(table);
 	elf_file_close(elf);
 	elf_builder_fini(&b);

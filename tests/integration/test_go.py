@@ -134,6 +134,27 @@ class GoStacks(RootCase):
             if switch == "runtime.morestack":
                 self.assertEqual(callee, "runtime.newstack", names)
 
+    def functions(self, program):
+        """{address and whether it is exact: the functions there, with file and line} of a run of it."""
+        run = self.profile("-F", "999", "--", program)
+        found = {(frame["vaddr"], frame.get("exact")): [(plain(one), one.get("file"), one.get("line"))
+                                                        for one in [frame, *frame.get("inlined", [])]]
+                 for stack in run.stacks for frame in stack["user"] if frame["object"] == program}
+        return {place: functions for place, functions in found.items() if functions[0][2]}
+
+    def test_functions_of_a_stripped_program_are_those_of_its_debug_information(self):
+        full, bare = self.build(), self.path("bare")
+        subprocess.run(["strip", "-o", bare, full], check=True)
+
+        def both(_):
+            ours, wanted = self.functions(bare), self.functions(full)
+            return [(place, functions, wanted[place]) for place, functions in ours.items() if place in wanted]
+
+        seen = self.until_seen("twenty addresses in both runs, one with an inlined function", both,
+                               lambda seen: len(seen) >= 20 and any(len(ours) > 1 for _, ours, _ in seen))
+        for place, ours, wanted in seen:
+            self.assertEqual(ours, wanted, place)
+
     def test_stacks_of_a_stripped_program_are_whole_too(self):
         run = self.profile("-F", "999", "--", self.build("-ldflags=-s -w"))
         self.check(run, 0.97)

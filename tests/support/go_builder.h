@@ -150,7 +150,9 @@ static inline void go_builder_table(const struct go_builder *go, struct go_build
 static inline void go_builder_elf(struct elf_builder *b, const struct go_builder *go)
 {
 	struct go_builder_bytes text = { .size = 0 }, table = { .size = go->table_off };
-	uint64_t module[23] = { [0] = GO_BUILDER_TABLE, [22] = go->module_text };
+	uint64_t module[41] = {
+		[0] = GO_BUILDER_TABLE, [1] = GO_BUILDER_TABLE + 72, [22] = go->module_text
+	};
 
 	go_builder_table(go, &text, &table);
 	elf_builder_init(b, ET_EXEC);
