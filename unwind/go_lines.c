@@ -73,9 +73,12 @@ static const char *text_at(const struct go_table *table, uint64_t begin, uint64_
 	return memchr(text, '\0', left < TEXT_MOST ? left : TEXT_MOST) ? (const char *)text : NULL;
 }
 
+/* An offset that is not of the beginning of a name was read in the wrong place. */
 static const char *name_at(const struct go_table *table, uint32_t off)
 {
-	return text_at(table, table->names_off, table->units_off, off);
+	const char *name = text_at(table, table->names_off, table->units_off, off);
+
+	return name && (!off || !name[-1]) ? name : NULL;
 }
 
 static const char *file_at(const struct spot *spot)
