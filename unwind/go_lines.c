@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unwind/go_lines.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,7 +123,6 @@ static uint32_t inlined_values(const struct spot *spot)
 static bool read_call(const struct spot *spot, int64_t idx, uint8_t *ret)
 {
 	const struct go_table *table = table_of(spot);
-	const struct elf_file *elf = spot->lines->elf;
 	uint64_t bytes = go_table_record_bytes(table);
 	uint64_t nr_values = field(spot, GO_RECORD_NR_VALUES), nr_data = field(spot, bytes) >> 24;
 	uint32_t off = field(spot, bytes + 4 + 4 * (nr_values + DATA_INLINED));
@@ -132,15 +130,7 @@ static bool read_call(const struct spot *spot, int64_t idx, uint8_t *ret)
 
 	if (!spot->lines->data || nr_data <= DATA_INLINED || off == NO_OFFSET)
 		return false;
-	for (size_t i = 0; i < elf->nr_sections; i++) {
-		const struct elf_section *section = &elf->sections[i];
-
-		if ((section->flags & SHF_ALLOC) && section->type != SHT_NOBITS &&
-		    vaddr >= section->vaddr && vaddr - section->vaddr < section->size)
-			return elf_file_read(elf, section->off + (vaddr - section->vaddr), ret,
-					     spot->lines->call.size, NULL) == 0;
-	}
-	return false;
+	return elf_file_read_vaddr(spot->lines->elf, vaddr, ret, spot->lines->call.size, NULL) == 0;
 }
 
 static uint32_t word_of(const uint8_t *call, uint8_t off)
@@ -206,11 +196,16 @@ size_t go_lines_find(const struct go_lines *lines, uint64_t vaddr, struct go_pla
 	while (value_at(&spot, inlined, &idx) && idx >= 0)
 		if (nr + 1 >= nr_max || !put_inlined(&spot, idx, &ret[nr++]))
 			return 0;
-	put_place(&spot, name_at(table_of(&spot), field(&spot, GO_RECORD_NAME)),
+	put_place(&spot, name_at(table_of(&spot), go_lines_name(&lines->functions, function)),
 		  lines->functions.table.magic == GO_MAGIC_118 ? 0
 							       : field(&spot, GO_RECORD_START_LINE),
 		  &ret[nr]);
 	return nr + 1;
+}
+
+const struct go_functions *go_lines_functions(const struct go_lines *lines)
+{
+	return &lines->functions;
 }
 
 void go_lines_close(struct go_lines *lines)
@@ -230,7 +225,6 @@ int go_lines_open(const struct elf_file *elf, struct budget *budget, struct go_l
 		  struct fpl_err *err)
 {
 	CLEANUP(cleanup_lines) struct go_lines *lines = calloc(1, sizeof(*lines));
-	struct go_module module;
 
 	if (!lines)
 		return fpl_fail(err, -ENOMEM, "%s: out of memory", elf->name);
@@ -242,8 +236,7 @@ int go_lines_open(const struct elf_file *elf, struct budget *budget, struct go_l
 		return code;
 	if (!lines->functions.nr)
 		return -ENODATA;
-	if (go_table_module(elf, &lines->functions.table, &module))
-		lines->data = module.data;
+	lines->data = go_table_data(elf, &lines->functions.table);
 	lines->call = lines->functions.table.magic == GO_MAGIC_118
 			      ? (struct call_layout){ .size = 20, .name = 12, .parent = 16 }
 			      : (struct call_layout){

@@ -23,6 +23,17 @@ FPL_MUST_CHECK int go_lines_open(const struct elf_file *elf, struct budget *budg
 				 struct go_lines **ret, struct fpl_err *err);
 void go_lines_close(struct go_lines *lines);
 
+/* The functions that they are of, without their code. */
+const struct go_functions *go_lines_functions(const struct go_lines *lines);
+
+/* The offset of the name of @function behind table.names_off. */
+static inline uint32_t go_lines_name(const struct go_functions *functions,
+				     const struct go_function *function)
+{
+	return go_table_u32(&functions->table,
+			    functions->table.functions_off + function->record + GO_RECORD_NAME);
+}
+
 /*
  * Find the functions at @vaddr, the innermost first: how many of @ret [@nr_max] are filled. 0:
  * none is there, or what was inlined there cannot be read. Cost: linear in the function's table.

@@ -244,16 +244,14 @@ static int read_functions(const struct elf_file *elf, bool all, struct budget *b
 			  struct go_functions *ret, struct fpl_err *err)
 {
 	const struct elf_section *text = elf_file_section(elf, ".text");
-	struct go_module module;
 
 	*ret = (struct go_functions){ .nr = 0 };
 
 	int code = go_table_find(elf, budget, &ret->table, err);
 
 	if (code == 0) {
-		(void)go_table_module(elf, &ret->table, &module);
-
-		const uint64_t places[] = { ret->table.text, module.text, text ? text->vaddr : 0 };
+		const uint64_t places[] = { ret->table.text, go_table_text(elf, &ret->table),
+					    text ? text->vaddr : 0 };
 
 		code = -ENODATA;
 		for (size_t i = 0; i < ARRAY_SIZE(places) && code == -ENODATA; i++)

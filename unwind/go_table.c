@@ -115,40 +115,36 @@ static uint64_t u64_at(const uint8_t *bytes)
 	return value;
 }
 
-/* Search @section for the record, at a multiple of 8. */
-static bool find_module(const struct elf_file *elf, const struct elf_section *section,
-			const struct go_table *table, struct go_module *ret)
+/* The address at @off of the record, which is searched for in @section, at a multiple of 8; 0:
+ * none. */
+static uint64_t module_u64(const struct elf_file *elf, const struct elf_section *section,
+			   const struct go_table *table, size_t off)
 {
 	AUTO_FREE uint8_t *bytes = NULL;
 	size_t size;
 
 	if (!section || section->type == SHT_NOBITS ||
 	    elf_file_section_bytes(elf, section, MODULE_SECTION_MOST, &bytes, &size, NULL))
-		return false;
-	for (size_t at = 0; at + MODULE_SIZE <= size; at += 8) {
-		const uint8_t *record = bytes + at;
-
-		if (u64_at(record + MODULE_TABLE) != table->vaddr ||
-		    u64_at(record + MODULE_NAMES) != table->vaddr + table->names_off)
-			continue;
-		*ret = (struct go_module){
-			.text = u64_at(record + MODULE_TEXT),
-			.data = u64_at(record + (table->magic == GO_MAGIC_118 ? MODULE_DATA_118
-									      : MODULE_DATA)),
-		};
-		return true;
-	}
-	return false;
+		return 0;
+	for (size_t at = 0; at + MODULE_SIZE <= size; at += 8)
+		if (u64_at(bytes + at + MODULE_TABLE) == table->vaddr &&
+		    u64_at(bytes + at + MODULE_NAMES) == table->vaddr + table->names_off)
+			return u64_at(bytes + at + off);
+	return 0;
 }
 
-bool go_table_module(const struct elf_file *elf, const struct go_table *table,
-		     struct go_module *ret)
+uint64_t go_table_text(const struct elf_file *elf, const struct go_table *table)
+{
+	return module_u64(elf, elf_file_section(elf, ".go.module"), table, MODULE_TEXT);
+}
+
+uint64_t go_table_data(const struct elf_file *elf, const struct go_table *table)
 {
 	static const char *const names[] = { ".go.module", ".noptrdata", ".data" };
+	size_t off = table->magic == GO_MAGIC_118 ? MODULE_DATA_118 : MODULE_DATA;
+	uint64_t data = 0;
 
-	*ret = (struct go_module){ 0 };
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (find_module(elf, elf_file_section(elf, names[i]), table, ret))
-			return true;
-	return false;
+	for (size_t i = 0; i < ARRAY_SIZE(names) && !data; i++)
+		data = module_u64(elf, elf_file_section(elf, names[i]), table, off);
+	return data;
 }

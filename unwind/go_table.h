@@ -58,12 +58,16 @@ static inline uint64_t go_table_record_bytes(const struct go_table *table)
 	return table->magic == GO_MAGIC_118 ? 36 : 40;
 }
 
-/* Addresses that the run time's own record of the module has, struct moduledata. */
-struct go_module {
-	uint64_t text; /* address of the first function: since Go 1.26 here alone */
-	uint64_t data; /* address that offsets of functions' data count from */
-};
+/*
+ * Returns the address of the first function by the run time's own record of the module, struct
+ * moduledata, in .go.module; 0 without one. Since Go 1.26 the table does not say it. A file's
+ * identity covers that section.
+ */
+uint64_t go_table_text(const struct elf_file *elf, const struct go_table *table);
 
-/* Find that record. False where the program has none, or gets its addresses when it is loaded. */
-bool go_table_module(const struct elf_file *elf, const struct go_table *table,
-		     struct go_module *ret);
+/*
+ * Returns the address that offsets of functions' data count from, by that record, whichever section
+ * has it; 0 without one, or where its addresses are filled in when the program is loaded. Cost: up
+ * to Go 1.25 a look at all data, 16 MiB a section at most.
+ */
+uint64_t go_table_data(const struct elf_file *elf, const struct go_table *table);

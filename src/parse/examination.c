@@ -19,11 +19,13 @@ struct open_parts {
 	const struct elf_file *elf, *debug; /* borrowed; debug may be NULL */
 	struct elf_file *mini;		    /* owned; NULL: none */
 	struct symtab *tab;		    /* owned; NULL: no symbols */
+	struct go_lines *go_lines;	    /* owned; NULL: not of Go, or it has symbols */
 };
 
 static void cleanup_parts(struct open_parts *parts)
 {
 	symtab_destroy(parts->tab);
+	go_lines_close(parts->go_lines);
 	elf_file_close(parts->mini);
 }
 
@@ -66,7 +68,7 @@ static int read_symbols(struct open_parts *parts, struct examination *ret)
 	if (!code && !nr_others) {
 		size_t nr = symtab_nr_symbols(parts->tab);
 
-		code = worker_go_names(parts->tab, parts->elf);
+		code = worker_go_names(parts->elf, &parts->go_lines, parts->tab);
 		ret->has_go_names = symtab_nr_symbols(parts->tab) > nr;
 	}
 	if (code == -ENOMEM)

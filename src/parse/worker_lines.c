@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/strings.h"
 #include "parse/job.h"
+#include "parse/worker_go.h"
 #include "symbolize/debug_index.h"
 
 /* The answer to PARSE_LINES under construction. */
@@ -88,20 +89,6 @@ static void find_all(const struct job *job, struct lining *lining)
 	}
 }
 
-/* The lines of a Go program without debug information. */
-static int open_go(const struct job *job, struct fpl_err *err)
-{
-	struct budget budget;
-
-	if (job->reading->go_lines)
-		return 0;
-	budget_init(&budget, job->name, &table_limits_default);
-
-	int code = go_lines_open(job->elf, &budget, &job->reading->go_lines, err);
-
-	return code == -ENODATA ? -ENOENT : code;
-}
-
 static int open_index(const struct job *job, struct debug_index **index, struct fpl_err *err)
 {
 	const struct debug_index_options options = {
@@ -115,7 +102,7 @@ static int open_index(const struct job *job, struct debug_index **index, struct 
 		code = debug_index_create(job->debug, job->alt, &options, index, err);
 	if (code == -ENOENT)
 		code = debug_index_create(job->elf, job->alt, &options, index, err);
-	return code == -ENOENT ? open_go(job, err) : code;
+	return code == -ENOENT ? worker_go_open(job->elf, &job->reading->go_lines, err) : code;
 }
 
 /* All texts one after the other; ids become where they begin. */

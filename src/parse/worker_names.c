@@ -49,7 +49,7 @@ int job_open_tables(struct reading *reading, struct fpl_err *err)
 	int code = symtab_create(reading->elf, debug, nr_debug, &reading->tab, err);
 
 	if (!code && !nr_debug)
-		code = worker_go_names(reading->tab, reading->elf);
+		code = worker_go_names(reading->elf, &reading->go_lines, reading->tab);
 	return code;
 }
 

@@ -2,7 +2,7 @@
 /*
  * The table and the code of a Go program as hostile bytes: two bytes that say how much of the rest
  * is code, the code, the table. Judged: rows ascend inside the code and hold together, they are
- * what the compact table says, and that passes the check of tables.
+ * what the compact table says, and that passes the check of tables; lines and their texts end.
  */
 #include <elf.h>
 #include <errno.h>
