@@ -32,6 +32,7 @@ enum fpl_region_kind {
 	FPL_REGION_LUAJIT,  /* LuaJIT's traces; all other memory is as SLJIT */
 	FPL_REGION_BEAM,    /* Erlang's JIT: a stack of its own for each Erlang process */
 	FPL_REGION_FOLLOW,  /* code as compilers make it: followed to where it returns */
+	FPL_REGION_ROW,	    /* code of one row, as of a table: its rule holds at each pc */
 };
 
 /*
@@ -65,7 +66,9 @@ struct fpl_region_beam {
  *
  * FRAME: rule leads to the caller, whatever the pc.
  *
- * LUAJIT: likewise, by FPL_CFA_LUAJIT. The word behind that of the thread which runs is 0 unless a
+ * ROW: likewise; the rule holds in the first and the last instructions, too.
+ *
+ * LUAJIT: as FRAME, by FPL_CFA_LUAJIT. The word behind that of the thread which runs is 0 unless a
  * trace runs.
  *
  * BEAM: struct fpl_region_beam.
@@ -122,6 +125,16 @@ fpl_region_rule_holds(const struct fpl_rule *rule)
 	return holds;
 }
 
+/* Is @rule one of a ROW: is the CFA a constant away from a register, or from a word that is? */
+static inline __attribute__((__always_inline__)) int
+fpl_region_row_holds(const struct fpl_rule *rule)
+{
+	__s32 most = 8 * (__s32)FPL_METHOD_FRAME_MAX;
+
+	return !rule->flags && rule->cfa_off >= -most && rule->cfa_off <= most &&
+	       (rule->cfa == FPL_CFA_REG || rule->cfa == FPL_CFA_DEREF);
+}
+
 /* Can walks use what @beam says? */
 static inline __attribute__((__always_inline__)) int
 fpl_region_beam_holds(const struct fpl_region_beam *beam)
@@ -147,6 +160,8 @@ fpl_region_holds(const struct fpl_region *region)
 		return region->start < region->end && region->frame_reg < FPL_NR_REGS;
 	if (region->kind == FPL_REGION_FRAME)
 		return region->start < region->end && fpl_region_rule_holds(&region->rule);
+	if (region->kind == FPL_REGION_ROW)
+		return region->start < region->end && fpl_region_row_holds(&region->rule);
 	if (region->kind == FPL_REGION_LUAJIT)
 		return region->start < region->end && region->rule.cfa == FPL_CFA_LUAJIT &&
 		       !region->rule.flags && !region->rule.from_reg;

@@ -212,18 +212,17 @@ static long follow_step(__u32 idx, void *arg)
 }
 
 /* Code at walk->pc, in the mapping found last, that is as compilers make it. The return address
- * must be one: behind a call. */
-WALK_INLINE int walk_by_following(struct env *env, struct fpl_walk *walk,
-				  const struct fpl_region *region)
+ * must be one: behind a call. @reg: has the script frame of such code; 0: none does. */
+WALK_INLINE int walk_by_following(struct env *env, struct fpl_walk *walk, __u32 reg)
 {
 	struct follower follower = { .walk = walk, .env = env };
 	struct walker walker = { .walk = walk, .env = env };
 	struct fpl_follow *follow = &walk->follow;
 	struct fpl_rule *rule = &walk->rule;
-	__u32 reg = region->frame_reg & (FPL_NR_REGS - 1);
 	__s32 words;
 	__u64 ra;
 
+	reg &= FPL_NR_REGS - 1;
 	walk->script_made = reg && (walk->known & WALK_BIT(reg)) ? walk->reg[reg] : 0;
 	walk->script_made_at = walk->nr_frames;
 	__builtin_memset(follow, 0, sizeof(*follow));

@@ -18,6 +18,7 @@ enum walk_region {
 	WALK_REGION_RULE,    /* walk->rule leads to the caller */
 	WALK_REGION_STEP,    /* the step to the caller was taken */
 	WALK_REGION_END,     /* its method cannot tell the caller: walk->ra_stop says why */
+	WALK_REGION_FOLLOW,  /* walk_by_following() may know: never a result of walk_region() */
 };
 
 /* Drop the first @bytes (1 to 7) of the code at and behind the pc. */

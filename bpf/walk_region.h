@@ -195,6 +195,61 @@ WALK_INLINE __u32 region_pushed(struct walker *walker, __u32 bytes)
 	return bytes;
 }
 
+/* Read the code around the pc, which may go on in the next page. Returns 0, or non-zero if it could
+ * not be read. */
+WALK_INLINE int region_code(struct env *env, struct fpl_walk *walk, struct leaf_code *ret)
+{
+	if ((walk->pc & (FPL_STACK_PAGE - 1)) <= FPL_STACK_PAGE - 16 ||
+	    env_read_code(env, walk->code, 24, walk->pc - 8))
+		return walk_code(env, walk, walk->pc, ret);
+	ret->before = walk->code[0];
+	ret->at = walk->code[1];
+	ret->then = walk->code[2];
+	return 0;
+}
+
+/* Bytes from rsp to the CFA of compiled code with a frame of @bytes that has called a leaf. What it
+ * has pushed for a stub of C1 it pops right behind the call. */
+WALK_INLINE __u32 region_passed(struct env *env, struct fpl_walk *walk, __u32 bytes)
+{
+	__u64 code;
+
+	if (walk->nr_frames != 2 || env_read_code(env, walk->code, 8, walk->pc))
+		return bytes;
+	code = walk->code[0];
+#pragma GCC unroll 2
+	for (__u32 i = 0; i < REGION_PUSHED_MAX; i++) {
+		__u32 size = (code & 0xf8f0) == 0x5840 ? 16 /* pop r8 to r15 */
+			     : (code & 0xf8) == 0x58 && (code & 0xff) != 0x5d ? 8
+									      : 0;
+
+		code >>= size;
+		bytes += size ? 8 : 0;
+	}
+	return bytes;
+}
+
+#define REGION_ENTER	   0xec8b4855u /* push rbp; mov rbp, rsp */
+#define REGION_ENTER_BYTES 4u
+
+/* An instruction of a stub, which says nothing of its prologue and begins at @begin. Returns
+ * WALK_REGION_NOTHING where the size of its frame tells the CFA. */
+WALK_INLINE int region_in_stub(struct env *env, struct fpl_walk *walk, const struct leaf_code *code,
+			       __u64 begin)
+{
+	__u64 off = walk->pc - begin;
+
+	if (off <= 1) /* the exception stub pushes its return address itself */
+		return off && code->before >> 56 == 0x55 ? region_rule(walk, 16, 1)
+							 : region_rule(walk, 8, 0);
+	if (off < REGION_ENTER_BYTES || env_read_code(env, walk->code, REGION_ENTER_BYTES, begin) ||
+	    (__u32)walk->code[0] != REGION_ENTER || !(walk->known & WALK_BIT(ARCH_FP)))
+		return WALK_REGION_NOTHING;
+	region_rule(walk, 16, 1);
+	walk->rule.regs = ARCH_FP;
+	return WALK_REGION_RULE;
+}
+
 /* Compiled Java code, or a stub with a frame of @bytes. */
 WALK_INLINE int region_compiled(struct env *env, struct fpl_walk *walk,
 				const struct fpl_region *region, __u64 blob, __u32 bytes)
@@ -206,17 +261,19 @@ WALK_INLINE int region_compiled(struct env *env, struct fpl_walk *walk,
 	int pops;
 
 	if (!walk->exact)
-		return region_rule(walk, bytes, 1);
+		return region_rule(walk, region_passed(env, walk, bytes), 1);
 	if (region->code_bytes == 4)
 		begin += blob;
-	if (walk_code(env, walk, walk->pc, &code))
+	if (region_code(env, walk, &code))
 		return WALK_REGION_NOTHING;
 	if (complete > 0 && walk->pc - begin < (__u64)complete)
 		return region_prologue(walk, &code, bytes);
 	pops = region_epilogue(code);
-	if (pops == REGION_IS_WHOLE)
-		return region_rule(walk, region_pushed(&walker, bytes), 1);
-	return region_rule(walk, pops ? 16 : 8, pops);
+	if (pops != REGION_IS_WHOLE)
+		return region_rule(walk, pops ? 16 : 8, pops);
+	if (complete <= 0 && region_in_stub(env, walk, &code, begin) != WALK_REGION_NOTHING)
+		return WALK_REGION_RULE;
+	return region_rule(walk, region_pushed(&walker, bytes), 1);
 }
 
 /*
@@ -291,16 +348,63 @@ WALK_INLINE int region_barrier(struct env *env, struct fpl_walk *walk)
 	return WALK_REGION_RULE;
 }
 
+#define REGION_ADD_8 0x08c48348u /* add rsp, 8 */
+
+/*
+ * A stub has called C code, and says nothing of its frame: it has none, but rsp is a multiple of 16
+ * at such calls. A stub lowers it by a word if need be, and raises it right behind.
+ */
+WALK_INLINE int region_called(struct env *env, struct fpl_walk *walk)
+{
+	if (env_read_code(env, walk->code, 4, walk->pc))
+		return WALK_REGION_NOTHING;
+	return region_rule(walk, (__u32)walk->code[0] == REGION_ADD_8 ? 16 : 8, 0);
+}
+
+#define REGION_RET 0xc3
+
+/* A method for the code of HotSpot at @pc. WALK_REGION_FOLLOW: it is to be followed to a return. */
+WALK_INLINE int region_hotspot(struct env *env, struct fpl_walk *walk,
+			       const struct fpl_region *region, __u64 pc)
+{
+	__u64 blob, name;
+	__s64 words;
+
+	if (!walk->exact && walk->pc == region->call_stub_ra)
+		return region_call_stub(walk);
+	blob = region_blob(env, walk, region, pc);
+	if (!blob || env_read_code(env, walk->code, 8, region_field(walk, region->name_off, 8)))
+		return WALK_REGION_NOTHING;
+	name = walk->code[0];
+	words = (__s64)region_field(walk, region->frame_size_off, 4);
+	if (name == REGION_INTERPRETER)
+		return region_interpreted(env, walk, region);
+	if (name == REGION_STUBS)
+		return region_barrier(env, walk);
+	if (words > 0)
+		return words <= FPL_METHOD_FRAME_MAX
+			       ? region_compiled(env, walk, region, blob, 8 * (__u32)words)
+			       : WALK_REGION_NOTHING;
+	if (words < 0)
+		return walk->exact ? WALK_REGION_FOLLOW : region_called(env, walk);
+	/* table stubs and adapters have no frame, and call nothing */
+	return walk->exact ? region_rule(walk, 8, 0) : WALK_REGION_NOTHING;
+}
+
 /* A method for the code at @pc, a lookup_pc in the mapping found last. Returns enum walk_region. */
 WALK_INLINE int walk_by_region(struct env *env, struct fpl_walk *walk, __u64 pc)
 {
-	__u64 ref = walk->last.bias, blob, name = 0, word;
+	__u64 ref = walk->last.bias, word;
 	const struct fpl_region *region = env_region(env, (__u32)ref & (FPL_REGIONS_MAX - 1));
-	__s64 words;
+	int method = WALK_REGION_FOLLOW;
 
 	if (!region || !ref || region->id != ref >> 16 ||
 	    pc - region->start >= region->end - region->start || !(walk->known & WALK_BIT(ARCH_SP)))
 		return WALK_REGION_NOTHING;
+	if (region->kind == FPL_REGION_ROW) {
+		walk->rule = region->rule;
+		return WALK_REGION_RULE;
+	}
 	if (region->kind == FPL_REGION_LUAJIT && (word = luajit_kind(env, walk)))
 		return walk_by_luajit(env, walk, region, word);
 	if (region->kind == FPL_REGION_SLJIT || region->kind == FPL_REGION_FRAME ||
@@ -308,23 +412,17 @@ WALK_INLINE int walk_by_region(struct env *env, struct fpl_walk *walk, __u64 pc)
 		return walk_by_entry(env, walk, region, pc);
 	if (region->kind == FPL_REGION_BEAM)
 		return walk_by_beam(env, walk, region, pc);
-	if (region->kind == FPL_REGION_FOLLOW)
-		return walk_by_following(env, walk, region);
-	if (region->kind != FPL_REGION_NMETHOD)
+	if (region->kind == FPL_REGION_NMETHOD)
+		method = region_hotspot(env, walk, region, pc);
+	else if (region->kind != FPL_REGION_FOLLOW)
 		return WALK_REGION_NOTHING;
-	if (!walk->exact && walk->pc == region->call_stub_ra)
-		return region_call_stub(walk);
-	blob = region_blob(env, walk, region, pc);
-	if (!blob || env_read_code(env, &name, 8, region_field(walk, region->name_off, 8)))
-		return WALK_REGION_NOTHING;
-	words = (__s64)region_field(walk, region->frame_size_off, 4);
-	if (name == REGION_INTERPRETER)
-		return region_interpreted(env, walk, region);
-	if (name == REGION_STUBS)
-		return region_barrier(env, walk);
-	if (words > 0 && words <= FPL_METHOD_FRAME_MAX)
-		return region_compiled(env, walk, region, blob, 8 * (__u32)words);
-	/* table stubs and adapters have no frame, and call nothing */
-	return !words && walk->exact ? region_rule(walk, 8, 0) : WALK_REGION_NOTHING;
+	if (method != WALK_REGION_FOLLOW)
+		return method;
+	method = walk_by_following(env, walk,
+				   region->kind == FPL_REGION_FOLLOW ? region->frame_reg : 0);
+	/* a stub that jumps by a register may take its return address off the stack first */
+	return region->kind == FPL_REGION_NMETHOD && (walk->follow.code & 0xff) != REGION_RET
+		       ? WALK_REGION_NOTHING
+		       : method;
 }
 WALK_ONCE(walk_region, walk_by_region, WALK_REGION_NOTHING)

@@ -15,7 +15,7 @@
 # an agent, idle and busy, and a day in its store, 13 minutes; OPTION as in tests/bench/agent/run.py. `hours`: memory, descriptors and
 # store of an agent beside a changing load, three hours (tests/bench/agent/hours.py). `sources`: how complete the
 # stacks of each kind of event are, 2 minutes; OPTION as in tests/bench/sources/run.py. `java`: a known stack in JVMs 11 to 25, run in
-# nine ways each, 5 minutes; pip downloads three of them; OPTION as in tests/bench/java/run.py. `collector`: fpless push against a
+# ten ways each, and a server, 6 minutes; pip downloads three of them; OPTION as in tests/bench/java/run.py. `collector`: fpless push against a
 # collector of OpenTelemetry, which is restarted, through a proxy that loses answers; seconds, and two minutes of Go's compiler at the
 # first time; it needs Go 1.25; OPTION as in tests/bench/collector/run.py. `units [SERIES...]`: the packages installed, used, upgraded and
 # purged in a guest with systemd, on 6.1, 6.12 and the newest kernel, 25 minutes (tests/bench/units/run.py). `guest SERIES`: all tests of other kernels on one

@@ -489,11 +489,15 @@ int hotspot_describe(struct jit_memory *memory, uint64_t base, struct hotspot *r
 
 bool hotspot_check(const struct hotspot *hotspot)
 {
-	if (hotspot->nr_heaps > HOTSPOT_HEAPS_MAX ||
+	if (hotspot->nr_heaps > HOTSPOT_HEAPS_MAX || hotspot->nr_stubs > HOTSPOT_STUBS_MAX ||
 	    !memchr(hotspot->version, '\0', sizeof(hotspot->version)))
 		return false;
 	for (size_t i = 0; i < hotspot->nr_heaps; i++)
 		if (!fpl_region_holds(&hotspot->heaps[i]))
+			return false;
+	for (size_t i = 0; i < hotspot->nr_stubs; i++)
+		if (hotspot->stubs[i].kind != FPL_REGION_ROW ||
+		    !fpl_region_holds(&hotspot->stubs[i]))
 			return false;
 	return true;
 }

@@ -15,6 +15,7 @@
 #include "symbolize/code_table.h"
 
 #define HOTSPOT_HEAPS_MAX 4u
+#define HOTSPOT_STUBS_MAX 24u
 
 /* Offsets that names need, in bytes. */
 struct hotspot_names_layout {
@@ -42,6 +43,10 @@ struct hotspot {
 	uint32_t has_methods;			    /* all of it, */
 	uint32_t has_scopes;			    /* and scopes */
 	struct fpl_region heaps[HOTSPOT_HEAPS_MAX]; /* [nr_heaps], without ids */
+	/* stubs in these heaps that have rows of their own: FPL_REGION_ROW, without ids */
+	uint32_t nr_stubs;
+	uint32_t has_all_stubs;			    /* false: HotSpot may be writing more of them */
+	struct fpl_region stubs[HOTSPOT_STUBS_MAX]; /* [nr_stubs], disjoint */
 	struct hotspot_names_layout layout;
 	struct hotspot_scopes_layout scopes;
 };

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/sorted.h"
-#include "jit/hotspot.h"
+#include "jit/hotspot_blob.h"
 
 #define NAME_MAX_BYTES 512u /* of a class, of a method, and of a file without its folder */
 
@@ -15,12 +15,6 @@ struct walk {
 	const uint64_t *asked; /* [nr_asked], ascending */
 	size_t nr_asked;
 	bool has_all_scopes;
-};
-
-/* Code in a heap, and what it is of. */
-struct blob {
-	const struct fpl_region *heap;
-	uint64_t at, room; /* the address of its header, the bytes it may have */
 };
 
 /* The functions at one address, and their texts. */
@@ -227,77 +221,39 @@ static int add_method(const struct walk *walk, uint64_t addr)
 }
 
 /* *ret_end: where the code of @blob ends, if it makes sense. */
-static int add_blob(const struct walk *walk, const struct blob *blob, uint64_t *ret_end)
+static int add_blob(const struct walk *walk, const struct hotspot_blob *blob, uint64_t *ret_end)
 {
-	const struct hotspot_names_layout *layout = &walk->hotspot->layout;
-	const struct fpl_region *heap = blob->heap;
 	struct hotspot_nmethod nmethod = { .blob = blob->at };
-	char kind[JIT_TEXT_MAX], name[256];
-	uint64_t text, size, begin, end;
+	struct hotspot_code code;
+	char name[256];
 
-	if (!follow(walk, blob->at + heap->name_off, &text) ||
-	    !jit_read_text(walk->memory, text, kind) ||
-	    !jit_read_uint(walk->memory, blob->at + layout->blob_size, 4, &size) ||
-	    size > blob->room ||
-	    !jit_read_uint(walk->memory, blob->at + heap->code_off, heap->code_bytes, &begin))
+	if (!hotspot_blob_read(walk->memory, walk->hotspot, blob, &code))
 		return 0;
-	if (heap->code_bytes == 4)
-		begin += blob->at;
-	end = blob->at + size;
-	if (begin < blob->at || begin >= end)
-		return 0;
-	*ret_end = end;
-	nmethod.begin = begin;
-	if (!strcmp(kind, "nmethod") || !strcmp(kind, "native nmethod"))
-		return follow(walk, blob->at + layout->method, &nmethod.method)
-			       ? add_nmethod(walk, &nmethod, end)
+	*ret_end = code.end;
+	nmethod.begin = code.begin;
+	if (!strcmp(code.kind, "nmethod") || !strcmp(code.kind, "native nmethod"))
+		return follow(walk, blob->at + walk->hotspot->layout.method, &nmethod.method)
+			       ? add_nmethod(walk, &nmethod, code.end)
 			       : 0;
-	snprintf(name, sizeof(name), "%.200s", kind);
-	return code_table_add(walk->table, begin, end - begin, 0, name, strlen(name));
-}
-
-/* The segment map leads to the block around @pc, as in bpf/walk_region.h: is it in use? */
-static bool find_blob(const struct walk *walk, const struct fpl_region *heap, uint64_t pc,
-		      struct blob *ret)
-{
-	const struct hotspot_names_layout *layout = &walk->hotspot->layout;
-	uint64_t segment = (pc - heap->start) >> heap->segment_log2, hop = 0, block, length, used;
-
-	for (unsigned i = 0; i < FPL_SEGMENT_HOPS; i++) {
-		if (segment >= heap->segmap_bytes ||
-		    !jit_read_uint(walk->memory, heap->segmap + segment, 1, &hop) || hop == 0xff ||
-		    hop > segment)
-			return false;
-		if (!hop)
-			break;
-		segment -= hop;
-	}
-	block = heap->start + (segment << heap->segment_log2);
-	if (hop ||
-	    !jit_read_uint(walk->memory, block + layout->block_length, layout->block_length_bytes,
-			   &length) ||
-	    !jit_read_uint(walk->memory, block + layout->block_used, 1, &used))
-		return false;
-	if (!used || !length || length > (heap->end - block) >> heap->segment_log2)
-		return false;
-	length <<= heap->segment_log2;
-	*ret = (struct blob){ heap, block + heap->block_bytes, length - heap->block_bytes };
-	return length > heap->block_bytes && pc - block < length;
+	snprintf(name, sizeof(name), "%.200s", code.kind);
+	return code_table_add(walk->table, code.begin, code.end - code.begin, 0, name,
+			      strlen(name));
 }
 
 /* The blob around @pc. *ret_end: where its code ends; @pc: it is not known. */
 static int add_code(const struct walk *walk, uint64_t pc, uint64_t *ret_end)
 {
 	const struct hotspot *hotspot = walk->hotspot;
-	struct blob blob;
+	struct hotspot_blob blob;
 
 	*ret_end = pc;
 	for (size_t i = 0; i < hotspot->nr_heaps; i++) {
 		const struct fpl_region *heap = &hotspot->heaps[i];
 
 		if (pc >= heap->start && pc < heap->end)
-			return find_blob(walk, heap, pc, &blob) ? add_blob(walk, &blob, ret_end)
-								: 0;
+			return hotspot_blob_find(walk->memory, hotspot, heap, pc, &blob)
+				       ? add_blob(walk, &blob, ret_end)
+				       : 0;
 	}
 	return 0;
 }

@@ -2,6 +2,7 @@
 /* A request as a worker has it at hand: for worker*.c alone. */
 #pragma once
 
+#include "jit/hotspot.h"
 #include "jit/made_code.h"
 #include "jit/memory.h"
 #include "parse/message.h"
@@ -73,6 +74,12 @@ FPL_MUST_CHECK int job_code(struct job *job);
 
 /* Answer PARSE_JVM. */
 FPL_MUST_CHECK int job_jvm(struct job *job);
+/*
+ * Find the stubs of the JVM @ret whose callers are found by rows made from their instructions:
+ * ret->stubs, as many as there is room for, and ret->has_all_stubs. Cost: some ms for some 100 KiB
+ * of code, a quarter of a second of CPU at most for each MiB.
+ */
+void stubs_find(struct jit_memory *memory, struct hotspot *ret);
 /* Read the code that PARSE_JVM_CODE asks for. Errors: those of client_jvm_code(). */
 FPL_MUST_CHECK int job_jvm_code(const struct job *job, struct code_table *table,
 				struct code_file_result *result, struct fpl_err *err);

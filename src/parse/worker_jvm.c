@@ -55,6 +55,8 @@ int job_jvm(struct job *job)
 
 	if (!code)
 		code = describe(job, memory, &hotspot, &err);
+	if (!code)
+		stubs_find(memory, &hotspot);
 	rc = job_answer(job, code, &err);
 	return rc || code ? rc : job_send(job, &hotspot, sizeof(hotspot));
 }

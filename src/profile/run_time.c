@@ -11,13 +11,16 @@
 #include "profile/object.h"
 #include "profile/scripts.h"
 
-_Static_assert(PROCESS_REGIONS_MAX >= HOTSPOT_HEAPS_MAX, "a process has room for all code heaps");
+_Static_assert(MADE_PIECES_MAX >= HOTSPOT_HEAPS_MAX + HOTSPOT_STUBS_MAX, "a JVM has room for all");
 _Static_assert(PROCESS_REGIONS_MAX > MADE_PIECES_MAX, "a process has room for those and sljit's");
 
 /* A JVM that begins is asked again after this, and each time after half as much more: it is known a
  * third of its age late at most. */
 #define PAUSE_MIN_NS (4 * NS_PER_MS)
 #define PAUSE_MAX_NS NS_PER_S
+
+/* A JVM whose compilers have not begun is asked again after so much more. */
+#define PAUSE_STUBS_NS (64 * NS_PER_MS)
 
 /* Code is registered so late at most after it was mapped: until then it is looked for without a
  * sample in it. */
@@ -307,19 +310,6 @@ void run_time_ask(const struct run_times *times, struct process *process)
 		process->maker = PROCESS_MAKER_ASKED;
 }
 
-static void take_heaps(const struct run_times *times, struct process *process,
-		       const struct hotspot *hotspot)
-{
-	for (uint32_t i = 0; i < hotspot->nr_heaps; i++) {
-		const struct fpl_region *heap = &hotspot->heaps[i];
-
-		if (!take_region(times, process, heap->start, heap->end, heap))
-			return;
-	}
-	fpl_log(FPL_LOG_DEBUG, "pid %u: HotSpot %s: %u code heaps", process->pid, hotspot->version,
-		hotspot->nr_heaps);
-}
-
 static void try_again_later(struct process *process)
 {
 	uint64_t last = process->ask_pause_ns, pause = last ? last + last / 2 : PAUSE_MIN_NS;
@@ -346,37 +336,6 @@ static bool is_described(struct process *process, int code, const struct fpl_err
 	return !code;
 }
 
-void run_time_take(const struct run_times *times, struct process *process,
-		   const struct lookup *lookup)
-{
-	if (!process || process->maker != PROCESS_MAKER_ASKED ||
-	    (lookup->jvm.gen && process->gen != lookup->jvm.gen))
-		return;
-	if (!is_described(process, lookup->jvm.code, &lookup->jvm.err, "Java stacks"))
-		return;
-	process->names_base = lookup->jvm.base;
-	run_time_forget(times, process); /* of V8, if there are both: regions have one method */
-	take_heaps(times, process, lookup->jvm.found);
-	process_place_regions(process);
-}
-
-/* How long @process rests after an answer: a question takes half of the time at most. */
-static void rest(struct process *process)
-{
-	uint64_t now = clock_monotonic_ns(), pause = now - process->asked_ns;
-
-	if (pause < PAUSE_MIN_NS)
-		pause = PAUSE_MIN_NS;
-	process->rest_ns = now + pause;
-	/* what was mapped is registered a moment later */
-	if (pause < 4 * process->ask_pause_ns)
-		pause = 4 * process->ask_pause_ns;
-	process->ask_pause_ns = pause < PAUSE_MAX_NS ? pause : PAUSE_MAX_NS;
-	process->next_ask_ns = now + process->ask_pause_ns;
-	process->asks_again = process->registers && process->ask_pause_ns <= LATE_MAX_NS;
-	process->maker = PROCESS_MAKER_UNKNOWN;
-}
-
 /* The regions of @process are those of @made. A function that was there before keeps its own, so
  * that no walk misses it. */
 static void replace_regions(const struct run_times *times, struct process *process,
@@ -399,6 +358,61 @@ static void replace_regions(const struct run_times *times, struct process *proce
 	for (uint32_t i = 0; i < nr_old; i++)
 		regions_remove(times->regions, old[i].ref);
 	process_place_regions(process);
+}
+
+static void add_piece(struct made_code *made, const struct fpl_region *region)
+{
+	made->pieces[made->nr++] = (struct made_piece){ region->start, region->end, *region };
+}
+
+/* The regions of @process are its code heaps, and within them stubs that have rows. */
+static void take_jvm(const struct run_times *times, struct process *process,
+		     const struct hotspot *hotspot)
+{
+	struct made_code made = { .nr = 0 };
+
+	for (uint32_t i = 0; i < hotspot->nr_stubs; i++)
+		add_piece(&made, &hotspot->stubs[i]);
+	for (uint32_t i = 0; i < hotspot->nr_heaps; i++)
+		add_piece(&made, &hotspot->heaps[i]);
+	replace_regions(times, process, &made, false);
+	fpl_log(FPL_LOG_DEBUG, "pid %u: HotSpot %s: %u code heaps, %u rows of stubs", process->pid,
+		hotspot->version, hotspot->nr_heaps, hotspot->nr_stubs);
+}
+
+void run_time_take(const struct run_times *times, struct process *process,
+		   const struct lookup *lookup)
+{
+	if (!process || process->maker != PROCESS_MAKER_ASKED ||
+	    (lookup->jvm.gen && process->gen != lookup->jvm.gen))
+		return;
+	if (!is_described(process, lookup->jvm.code, &lookup->jvm.err, "Java stacks"))
+		return;
+	process->names_base = lookup->jvm.base;
+	take_jvm(times, process, lookup->jvm.found);
+	/* compilers write more of them when they begin */
+	if (!lookup->jvm.found->has_all_stubs && process->ask_pause_ns < PAUSE_MAX_NS) {
+		if (process->ask_pause_ns < PAUSE_STUBS_NS)
+			process->ask_pause_ns = PAUSE_STUBS_NS;
+		try_again_later(process);
+	}
+}
+
+/* How long @process rests after an answer: a question takes half of the time at most. */
+static void rest(struct process *process)
+{
+	uint64_t now = clock_monotonic_ns(), pause = now - process->asked_ns;
+
+	if (pause < PAUSE_MIN_NS)
+		pause = PAUSE_MIN_NS;
+	process->rest_ns = now + pause;
+	/* what was mapped is registered a moment later */
+	if (pause < 4 * process->ask_pause_ns)
+		pause = 4 * process->ask_pause_ns;
+	process->ask_pause_ns = pause < PAUSE_MAX_NS ? pause : PAUSE_MAX_NS;
+	process->next_ask_ns = now + process->ask_pause_ns;
+	process->asks_again = process->registers && process->ask_pause_ns <= LATE_MAX_NS;
+	process->maker = PROCESS_MAKER_UNKNOWN;
 }
 
 static void take_registered(const struct run_times *times, struct process *process,

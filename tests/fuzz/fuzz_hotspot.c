@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 
+#include "parse/job.h"
 #include "tests/support/jvm_memory.h"
 #include "tests/support/memory_word.h"
 #include "tests/support/require.h"
@@ -52,6 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		overwrite(jvm, data + 1, size - 1);
 	code_table_init(&table, 1 << 20);
 	if (!hotspot_describe(memory, JVM_BASE, &hotspot, &err)) {
+		stubs_find(memory, &hotspot);
 		REQUIRE(hotspot_check(&hotspot));
 		(void)!hotspot_names(memory, &hotspot, asked, sizeof(asked) / sizeof(asked[0]),
 				     &table);

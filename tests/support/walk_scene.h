@@ -41,8 +41,8 @@ struct scene {
 	struct env world;
 	struct fpl_walk walk;
 	uint64_t words[NR_WORDS];
-	uint8_t code[WORLD_TEXT]; /* the bytes of the object's text */
-	uint8_t jit[ANON_SIZE];
+	uint8_t code[WORLD_TEXT];    /* the bytes of the object's text */
+	uint8_t jit[ANON_SIZE + 64]; /* the last ones are in the next page */
 	__u64 frames[FPL_DEPTH_MAX];
 	struct fpl_memory memory;
 };

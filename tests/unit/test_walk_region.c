@@ -130,6 +130,12 @@ static const struct {
 	{ "poll of a page", { 0, "" }, "\x85\x05\1\0\0\0\xc3", MIDDLE, 0, false },
 	{ "pop rbp; ret", { 0, "" }, "\x5d\xc3", MIDDLE, 1, true },
 	{ "ret", { 0, "" }, "\xc3", MIDDLE, 0, false },
+	{ "pop rbp; poll of 11 in the next page",
+	  { 0, "" },
+	  "\x5d\x4d\x8b\x97\x08\1\0\0\x41\x85\x02\xc3",
+	  0xff8,
+	  1,
+	  true },
 	{ "pop rbp, and no end", { 0, "" }, "\x5d\x90\xc3", MIDDLE, WORDS - 1, true },
 	{ "the first byte", { 0, "" }, "\x89\x84\x24\0\xc0\xfe\xff\x55", CODE, 0, false },
 	{ "before push rbp",
@@ -326,6 +332,145 @@ static void the_barrier_of_a_method_is_known_by_its_cookie(void **state)
 	}
 }
 
+/* Stubs that have a frame and say nothing of their prologue. */
+static void a_stub_is_left_from_each_of_its_instructions(void **state)
+{
+	static const struct {
+		const char *what, *code; /* at its beginning */
+		uint32_t off, word;	 /* of the pc; of the return address, from rsp on */
+		bool saved, by_rbp;
+	} cases[] = {
+		{ "before push rbp", "\x55\x48\x8b\xec", 0, 0, false, false },
+		{ "behind it", "\x55\x48\x8b\xec", 1, 1, true, false },
+		{ "behind mov rbp, rsp", "\x55\x48\x8b\xec", 4, 12, true, true },
+		{ "in its middle", "\x55\x48\x8b\xec", 80, 12, true, true },
+		{ "at its ret", "\x55\x48\x8b\xec\xc3", 4, 0, false, false },
+		{ "behind push rdx: that is its return address", "\x52\x48\x83\xec\x08", 1, 0,
+		  false, false },
+		{ "with all of its frame", "\x52\x48\x83\xec\x08", 5, WORDS - 1, true, false },
+	};
+	struct scene *s = *state;
+
+	put(s, BLOB + 20, UINT32_MAX, 4); /* the frame is never complete */
+	name_blob("counter_overflow Runtime1 stub");
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		uint32_t pc = CODE + cases[i].off;
+		__u64 want[] = { JIT_FRAME(pc) | EXACT, FRAME(0x4010), 0 };
+
+		print_message("%s\n", cases[i].what);
+		memset(s->jit + CODE, 0x90, ANON_SIZE - CODE);
+		memcpy(s->jit + CODE, cases[i].code, strlen(cases[i].code));
+		return_from(s, 8 + cases[i].word, PC(0x4010));
+		s->walk.reg[ARCH_SP] = AT(8);
+		s->walk.reg[ARCH_FP] = cases[i].by_rbp ? AT(7 + cases[i].word) : 4;
+		s->walk.known = ARCH_ALL_REGS;
+		check_walk(s, JIT(pc), FPL_STOP_OUTERMOST, want);
+		assert_int_equal(s->walk.reg[ARCH_SP], AT(9 + cases[i].word));
+		assert_int_equal(s->walk.reg[ARCH_FP], cases[i].saved ? 0x1234 : 4);
+	}
+}
+
+/* Stubs that say nothing of their frame: followed to their return, if they have called nothing. */
+static void a_stub_without_a_frame_is_followed(void **state)
+{
+	static const struct {
+		const char *what, *code; /* at the pc */
+		uint32_t word;
+		bool is_called, is_known;
+	} cases[] = {
+		{ "pops and returns", "\x48\x85\xc0\x58\x59\xc3", 2, false, true },
+		{ "lea rsp, pop, ret", "\x48\x8d\x64\x24\x20\x58\xc3", 5, false, true },
+		{ "a jump by a register behind a pop", "\x5a\xff\xe3", 1, false, false },
+		{ "AVX", "\xc5\xf8\x77\xc3", 3, false, false },
+		{ "it has called, and pushed nothing", "\x48\x8b\xd8\x90", 0, true, true },
+		{ "it has called, and pushed a word", "\x48\x83\xc4\x08", 1, true, true },
+	};
+	struct scene *s = *state;
+
+	put(s, BLOB + 20, UINT32_MAX, 4);
+	put(s, BLOB + 28, UINT32_MAX, 4);
+	name_blob("slow_subtype_check Runtime1 stub");
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		__u64 want[] = { FRAME(0x1008) | EXACT,
+				 JIT_FRAME(MIDDLE) | (cases[i].is_called ? 0 : EXACT),
+				 cases[i].is_known ? FRAME(0x4010) : 0, 0 };
+
+		print_message("%s\n", cases[i].what);
+		memset(s->jit + CODE, 0x90, ANON_SIZE - CODE);
+		memcpy(s->jit + MIDDLE, cases[i].code, strlen(cases[i].code));
+		return_from(s, 9 + cases[i].word, PC(0x4010));
+		s->words[8] = JIT(MIDDLE); /* the return address of a native leaf */
+		s->walk.reg[ARCH_SP] = AT(cases[i].is_called ? 8 : 9);
+		s->walk.reg[ARCH_FP] = 4;
+		s->walk.known = ARCH_ALL_REGS;
+		check_walk(s, cases[i].is_called ? PC(0x1008) : JIT(MIDDLE),
+			   cases[i].is_known ? FPL_STOP_OUTERMOST : FPL_STOP_NO_CFI,
+			   want + !cases[i].is_called);
+	}
+}
+
+/* C1 pops behind the call of a stub what it has pushed for it. */
+static void what_a_method_passes_to_a_leaf_lies_below_its_frame(void **state)
+{
+	static const struct {
+		const char *what, *code; /* behind the call */
+		uint32_t pushed;
+	} cases[] = {
+		{ "nothing", "\x48\x8b\xc6", 0 },
+		{ "a word", "\x5e\x48\x8b\xc6", 1 },
+		{ "two words", "\x5e\x41\x58\x90", 2 },
+		{ "no third one", "\x5e\x5f\x58", 2 },
+		{ "pop rbp is an epilogue", "\x5d\x5e", 0 },
+	};
+	struct scene *s = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		__u64 want[] = { FRAME(0x1008) | EXACT, JIT_FRAME(MIDDLE), FRAME(0x4010), 0 };
+
+		print_message("%s\n", cases[i].what);
+		memset(s->jit + CODE, 0x90, ANON_SIZE - CODE);
+		memcpy(s->jit + MIDDLE, cases[i].code, strlen(cases[i].code));
+		return_from(s, 8 + WORDS + cases[i].pushed, PC(0x4010));
+		s->words[8] = JIT(MIDDLE);
+		s->walk.reg[ARCH_SP] = AT(8);
+		s->walk.reg[ARCH_FP] = 4;
+		s->walk.known = ARCH_ALL_REGS;
+		check_walk(s, PC(0x1008), FPL_STOP_OUTERMOST, want);
+	}
+}
+
+/* SHA-512 of HotSpot keeps the caller's rsp, less 32, in its frame, which it has aligned. */
+static void the_rule_of_a_row_holds_at_each_of_its_instructions(void **state)
+{
+	const struct fpl_rule rule = { .cfa = FPL_CFA_DEREF,
+				       .regs = ARCH_SP,
+				       .cfa_off = 24,
+				       .off2 = 32,
+				       .from_reg = 1u << ARCH_SAVED_RBX,
+				       .saved = { [ARCH_SAVED_RBX] = 4, [ARCH_SAVED_RBP] = -2 } };
+	struct scene *s = *state;
+	struct fpl_region good = { .kind = FPL_REGION_ROW, .end = 1, .rule = rule };
+	__u64 want[] = { JIT_FRAME(MIDDLE) | EXACT, FRAME(0x4010), 0 };
+
+	assert_true(fpl_region_holds(&good));
+	REGION_REFUSED(good, end, 0);
+	REGION_REFUSED(good, rule.cfa, FPL_CFA_INDEX);
+	REGION_REFUSED(good, rule.flags, FPL_RULE_SWITCH);
+	REGION_REFUSED(good, rule.cfa_off, (1 << 20) + 8);
+	s->world.region.kind = FPL_REGION_ROW;
+	s->world.region.rule = rule;
+	memset(s->words, 0, sizeof(s->words));
+	s->words[8 + 3] = AT(20);
+	s->words[8 + 4] = 0xb0;
+	s->words[22] = 0x1234;
+	s->words[23] = PC(0x4010);
+	s->walk.reg[ARCH_SP] = AT(8);
+	check_walk(s, JIT(MIDDLE), FPL_STOP_OUTERMOST, want);
+	assert_int_equal(s->walk.reg[ARCH_RBX], 0xb0);
+	assert_int_equal(s->walk.reg[ARCH_FP], 0x1234);
+	assert_int_equal(s->walk.reg[ARCH_SP], AT(24));
+}
+
 #define METHOD	     0x7e0000002000ull
 #define CONST_METHOD 0x7e0000003000ull
 #define BYTECODE     (CONST_METHOD + 0x38)
@@ -465,6 +610,10 @@ int main(void)
 		REGION_TEST(an_interpreted_frame_says_where_its_callers_stack_begins),
 		REGION_TEST(the_barrier_of_a_method_is_known_by_its_cookie),
 		REGION_TEST(an_interpreted_frame_is_told_by_its_method),
+		REGION_TEST(a_stub_is_left_from_each_of_its_instructions),
+		REGION_TEST(a_stub_without_a_frame_is_followed),
+		REGION_TEST(what_a_method_passes_to_a_leaf_lies_below_its_frame),
+		REGION_TEST(the_rule_of_a_row_holds_at_each_of_its_instructions),
 		REGION_TEST(data_that_lies_leads_nowhere),
 		REGION_TEST(no_region_that_does_not_hold_is_taken),
 	};

