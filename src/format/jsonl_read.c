@@ -34,7 +34,7 @@ struct jsonl {
 	struct jsonl_known known;
 	struct jsonl_samples samples;
 	struct jsonl_tree_reader tree;
-	bool is_tree; /* format 2 */
+	bool is_tree; /* format 2 or 3 */
 	bool has_meta, has_books;
 	bool is_cut;	/* its last line is not whole */
 	bool has_stops; /* user stacks were walked: a stack without a stop has no user part */
@@ -156,9 +156,11 @@ static void read_meta(struct jsonl *jsonl, json_object *meta)
 		reading_fail(reading, "a second meta line");
 	jsonl->has_meta = true;
 	format = jsonl_number(reading, meta, "format", UINT64_MAX);
-	jsonl->is_tree = format == 2;
-	if (format != 1 && format != 2)
-		reading_fail(reading, "format %s: this program reads 1 and 2",
+	jsonl->is_tree = format == 2 || format == 3;
+	jsonl->tree.has_alike = format == 3;
+	jsonl->samples.by_news = format == 3;
+	if (format < 1 || format > 3)
+		reading_fail(reading, "format %s: this program reads 1 to 3",
 			     json_object_get_string(json_object_object_get(meta, "format")));
 	to->event = jsonl_interned(reading, meta, "event");
 	to->hz = jsonl_number(reading, meta, "hz", UINT64_MAX);

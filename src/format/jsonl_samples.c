@@ -88,6 +88,19 @@ static void take(struct jsonl_samples *samples, struct reading *reading,
 		return;
 	samples->left[event->stack].count--;
 	samples->left[event->stack].weight -= event->weight;
+	if (event->stack >= samples->next)
+		samples->next = event->stack + 1;
+}
+
+/* The stack of a sample. In format 3, 0 is the one behind the highest before, others are above. */
+static uint32_t read_stack(struct jsonl_samples *samples, struct reading *reading,
+			   const struct line *line, size_t row)
+{
+	uint32_t stack = (uint32_t)value_at(reading, line, STACK, row);
+
+	if (samples->by_news)
+		stack = stack ? stack - 1 : samples->next;
+	return stack;
 }
 
 static void read_row(struct jsonl_samples *samples, struct reading *reading,
@@ -95,7 +108,7 @@ static void read_row(struct jsonl_samples *samples, struct reading *reading,
 {
 	uint64_t time_ns = value_at(reading, line, TIME, row);
 	struct recording_event event = {
-		.stack = (uint32_t)value_at(reading, line, STACK, row),
+		.stack = read_stack(samples, reading, line, row),
 		.tid = (uint32_t)value_at(reading, line, TID, row),
 		.cpu = (uint32_t)value_at(reading, line, CPU, row),
 		.weight = value_at(reading, line, WEIGHT, row),

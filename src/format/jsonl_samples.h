@@ -10,6 +10,8 @@ struct jsonl_samples {
 		uint64_t count, weight;
 	} *left;
 	uint64_t last_ns; /* time of the sample read last */
+	bool by_news;	  /* format 3: stacks are written by whether they are new */
+	uint32_t next;	  /* behind the highest stack that had a sample */
 };
 
 /*

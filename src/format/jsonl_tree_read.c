@@ -15,6 +15,7 @@ static const struct {
 void jsonl_tree_reader_fini(struct jsonl_tree_reader *reader)
 {
 	vector_fini(&reader->frames);
+	vector_fini(&reader->described);
 	vector_fini(&reader->places);
 }
 
@@ -30,6 +31,53 @@ static void push(struct reading *reading, uint32_t id, enum recording_kind kind)
 		must_push(&reading->frames, id);
 }
 
+/* Read element @idx of @element, a list of whole numbers; 0: it has no such element. */
+static uint64_t read_part(struct reading *reading, json_object *element, size_t idx, uint64_t max,
+			  enum recording_kind kind)
+{
+	json_object *part = json_object_array_get_idx(element, idx);
+
+	return part ? jsonl_whole(reading, keys[kind].list, part, max) : 0;
+}
+
+/* Read a frame as [number of a described one, offset] or [..., line, column]. */
+static void read_alike(struct jsonl_tree_reader *reader, struct reading *reading,
+		       json_object *element, enum recording_kind kind, bool leaf)
+{
+	size_t nr = json_object_array_length(element);
+	uint64_t number = read_part(reading, element, 0, UINT32_MAX, kind);
+	uint64_t offset = read_part(reading, element, 1, UINT64_MAX, kind);
+	struct recording_line lines[RECORDING_LINES_MAX];
+	struct recording_frame frame;
+
+	if (nr != 2 && nr != 4)
+		reading_fail(reading, "a frame of %zu numbers", nr);
+	else if (!number || number > reader->described.nr)
+		reading_fail(reading, "a frame like frame %" PRIu64 " where %zu were described",
+			     number, reader->described.nr);
+	if (reading->error)
+		return;
+	frame = reading->recording->frames[reader->described.list[number - 1]];
+	if (kind == RECORDING_KERNEL && frame.kind != kind)
+		reading_fail(reading, "\"%s\" has a frame like one of the other kind",
+			     keys[kind].list);
+	else if (frame.start == RECORDING_NO_ADDRESS || (nr == 4 && !frame.nr_lines))
+		reading_fail(reading, "a frame like one without a beginning or a line");
+	else if (__builtin_add_overflow(frame.start, offset, &frame.address))
+		reading_fail(reading, "a frame's offset is beyond 64 bits");
+	if (frame.kind == RECORDING_KERNEL)
+		frame.exact = leaf && kind == RECORDING_KERNEL;
+	for (size_t i = 0; i < frame.nr_lines; i++)
+		lines[i] = reading->recording->lines[frame.first_line + i];
+	if (nr == 4 && frame.nr_lines) {
+		lines[frame.nr_lines - 1].line =
+			(uint32_t)read_part(reading, element, 2, UINT32_MAX, kind);
+		lines[frame.nr_lines - 1].column =
+			(uint32_t)read_part(reading, element, 3, UINT32_MAX, kind);
+	}
+	reading_push(reading, &frame, lines);
+}
+
 /* A frame at its first sight, or the number of one. */
 static void read_element(struct jsonl_tree_reader *reader, struct reading *reading,
 			 json_object *element, enum recording_kind kind, bool leaf)
@@ -37,9 +85,17 @@ static void read_element(struct jsonl_tree_reader *reader, struct reading *readi
 	uint64_t number;
 
 	if (!json_object_is_type(element, json_type_int)) {
-		jsonl_frame_read(reading, element, kind, leaf);
-		if (!reading->error)
-			must_push(&reader->frames, reading->frames.list[reading->frames.nr - 1]);
+		bool is_alike = reader->has_alike && json_object_is_type(element, json_type_array);
+
+		if (is_alike)
+			read_alike(reader, reading, element, kind, leaf);
+		else
+			jsonl_frame_read(reading, element, kind, leaf);
+		if (reading->error)
+			return;
+		must_push(&reader->frames, reading->frames.list[reading->frames.nr - 1]);
+		if (!is_alike)
+			must_push(&reader->described, reading->frames.list[reading->frames.nr - 1]);
 		return;
 	}
 	number = jsonl_whole(reading, keys[kind].list, element, UINT32_MAX);

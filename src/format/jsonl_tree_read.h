@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lists of frames of .jsonl of format 2 (jsonl_tree_write.h), as hostile bytes. */
+/* The lists of frames of .jsonl of formats 2 and 3 (jsonl_tree_write.h), as hostile bytes. */
 #pragma once
 
 #include "base/vector.h"
@@ -12,7 +12,9 @@ struct jsonl_tree_place {
 };
 
 struct jsonl_tree_reader {
+	bool has_alike;				/* format 3: frames like others */
 	VECTOR(uint32_t) frames;		/* of the recording, by number less 1 */
+	VECTOR(uint32_t) described;		/* those written as objects, by number less 1 */
 	VECTOR(struct jsonl_tree_place) places; /* by number less 1 */
 	size_t nr_listed[2];			/* of the line at hand: user, kernel */
 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The lists of frames of .jsonl of format 2: each frame is described once, and the outer frames of
- * a stack that an earlier one had are named by one number. fpless-formats(5).
+ * The lists of frames of .jsonl of format 3: each function is described once, a frame of it
+ * elsewhere is its offset, and the outer frames of a stack that an earlier one had are named by one
+ * number. fpless-formats(5).
  */
 #pragma once
 
@@ -25,6 +26,8 @@ struct jsonl_tree_writer {
 	 * was not written yet. Owned [2 * nr_frames]. */
 	uint32_t *numbers;
 	uint32_t nr_numbers, nr_places;
+	VECTOR(uint32_t) described; /* frames written as objects, in their order */
+	struct id_table alike;	    /* indexes of described, by all but address and line */
 	VECTOR(struct jsonl_tree_node) nodes; /* node 0 is unused */
 	struct id_table children;	      /* nodes by outer and frame */
 };

@@ -172,16 +172,31 @@ static void write_stack(const struct writer *writer, const struct recording_stac
 	putc('\n', writer->to);
 }
 
+/*
+ * The number of @stack in a line of samples: itself; by *@next, if not NULL, 0 for the stack behind
+ * the highest before, else 1 more. Most samples of deep stacks are the first of theirs.
+ */
+static uint64_t stack_number(uint32_t stack, uint32_t *next)
+{
+	uint32_t highest = next ? *next : 0;
+
+	if (!next)
+		return stack;
+	if (stack >= highest)
+		*next = stack + 1;
+	return stack == highest ? 0 : (uint64_t)stack + 1;
+}
+
 /* @nr samples in time, by columns: what is alike stands together, for those who pack the file. */
 static void write_samples(FILE *to, const char *weight_key, const struct recording_event *events,
-			  size_t nr)
+			  size_t nr, uint32_t *next)
 {
 	struct json json = { .to = to };
 
 	json_open(&json, NULL, '{');
 	json_string(&json, "type", "samples");
 	JSON_COLUMN(&json, "time_ns", nr, events[i].time_ns - (i ? events[i - 1].time_ns : 0));
-	JSON_COLUMN(&json, "stack", nr, events[i].stack);
+	JSON_COLUMN(&json, "stack", nr, stack_number(events[i].stack, next));
 	JSON_COLUMN(&json, "tid", nr, events[i].tid);
 	JSON_COLUMN(&json, "cpu", nr, events[i].cpu);
 	JSON_COLUMN(&json, weight_key, nr, events[i].weight);
@@ -189,13 +204,16 @@ static void write_samples(FILE *to, const char *weight_key, const struct recordi
 	putc('\n', to);
 }
 
-static void write_all_samples(FILE *to, const struct recording *recording)
+static void write_all_samples(const struct writer *writer)
 {
+	const struct recording *recording = writer->recording;
+	uint32_t next = 0;
+
 	for (size_t i = 0; i < recording->nr_events; i += SAMPLES_MAX) {
 		size_t left = recording->nr_events - i;
 
-		write_samples(to, weight_key(recording), &recording->events[i],
-			      left < SAMPLES_MAX ? left : SAMPLES_MAX);
+		write_samples(writer->to, weight_key(recording), &recording->events[i],
+			      left < SAMPLES_MAX ? left : SAMPLES_MAX, writer->tree ? &next : NULL);
 	}
 }
 
@@ -209,13 +227,13 @@ static uint64_t write_all(const struct writer *writer)
 	uint64_t shown = 0, weight = 0;
 
 	measure_init(recording, &measure);
-	write_meta(to, recording, writer->tree ? 2 : 1);
+	write_meta(to, recording, writer->tree ? 3 : 1);
 	for (size_t i = 0; i < recording->nr_stacks; i++) {
 		write_stack(writer, &recording->stacks[i]);
 		shown += recording->stacks[i].count;
 		weight += recording->stacks[i].weight;
 	}
-	write_all_samples(to, recording);
+	write_all_samples(writer);
 	json_open(&json, NULL, '{');
 	json_string(&json, "type", "books");
 	books_write_json(&json, recording, shown);

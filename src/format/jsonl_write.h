@@ -11,7 +11,7 @@ FPL_MUST_CHECK int jsonl_write(FILE *to, const struct recording *recording,
 			       const struct format_options *options, uint64_t *ret_shown,
 			       struct fpl_err *err);
 
-/* The same in format 2: frames and what stacks have in common stand once (jsonl_tree_write.h). */
+/* The same in format 3: frames and what stacks have in common stand once (jsonl_tree_write.h). */
 FPL_MUST_CHECK int jsonl_write_tree(FILE *to, const struct recording *recording,
 				    const struct format_options *options, uint64_t *ret_shown,
 				    struct fpl_err *err);

@@ -98,7 +98,7 @@ for format in jsonl pb.gz; do
 	cmp "run.$format" "again.$format" || failed=1
 done
 
-# Filters by time work from it, and packed it is the same, in format 2, too.
+# Filters by time work from it, and packed it is the same, in format 3, too.
 expect 0 '' profile -q --timeline -F 499 -o run.jsonl -o run.pb.gz -o packed.jsonl.gz -o packed.jsonl.zst -- perl -e "$load"
 expect 0 '' report -q -o again.jsonl packed.jsonl.zst
 cmp run.jsonl again.jsonl || failed=1

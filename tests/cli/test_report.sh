@@ -134,7 +134,7 @@ for from in folded jsonl; do
 	same "$work/again.$from" "$work/again.zst.$from"
 done
 zstd -qdc "$work/plain.jsonl.zst" >"$work/tree.jsonl"
-grep -q '^{"type":"meta","format":2,' "$work/tree.jsonl" || failed=1
+grep -q '^{"type":"meta","format":3,' "$work/tree.jsonl" || failed=1
 expect 0 '' report -q -o "$work/from_tree.jsonl" "$work/tree.jsonl"
 same "$work/again.jsonl" "$work/from_tree.jsonl"
 printf 'no text of ours\n' | zstd -qc >"$work/other.zst"

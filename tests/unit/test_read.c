@@ -128,7 +128,7 @@ static void jsonl_is_read(void **state)
 		{ "half a line", META "{\"type\":\"sta\n", NULL, "line 2 (offset 157): no JSON",
 		  0 },
 		{ "two objects in a line", META "{\"type\":\"stack\"}{}\n", NULL, "no JSON", 0 },
-		{ "a newer format", "{\"type\":\"meta\",\"format\":3}\n", NULL, "format 3", 0 },
+		{ "a newer format", "{\"type\":\"meta\",\"format\":4}\n", NULL, "format 4", 0 },
 		{ "a count below 0", META "{\"type\":\"stack\",\"count\":-1}\n", NULL,
 		  "\"count\" is no whole number", 0 },
 		{ "a count beyond 64 bits",
@@ -220,6 +220,73 @@ static void stacks_that_name_the_frames_of_others_are_read(void **state)
 		judge(&cases[i]);
 }
 
+/* A line of samples in time, its columns as lists. */
+#define SAMPLES(time, stack, tid, cpu, weight)                                        \
+	"{\"type\":\"samples\",\"time_ns\":" time ",\"stack\":" stack ",\"tid\":" tid \
+	",\"cpu\":" cpu ",\"weight_ns\":" weight "}\n"
+
+/* Stacks in format 3, where a frame may be given by one like it. */
+#define ALIKE_META "{\"type\":\"meta\",\"format\":3,\"event\":\"cpu-clock\"}\n"
+#define ALIKE_FIRST                                                                            \
+	TREE("\"user\":[{\"addr\":\"0x1018\",\"symbol\":\"f\",\"offset\":24,\"file\":\"f.c\"," \
+	     "\"line\":7,\"column\":2,\"origin\":\"cfi\"}],\"kernel\":[" KERNEL("k") "]")
+
+static void frames_like_others_are_read(void **state)
+{
+	static const struct read_case cases[] = {
+		{ "a user frame and a kernel frame",
+		  ALIKE_META ALIKE_FIRST TREE("\"user\":[[1,3]],\"kernel\":[[2,1],[2,0]]"),
+		  "a;f;k_[k] 1\na;f;k_[k];k_[k] 1\n", NULL, 0 },
+		{ "by its number", ALIKE_META ALIKE_FIRST TREE("\"user\":[[1,3,8,0],3]"),
+		  "a;f;f 1\na;f;k_[k] 1\n", NULL, 0 },
+		{ "of its own line", ALIKE_META TREE("\"user\":[[1,0]," USER("f") "]"), NULL,
+		  "a frame like frame 1 where 0 were described", 0 },
+		{ "like frame 0", ALIKE_META ALIKE_FIRST TREE("\"user\":[[0,3]]"), NULL,
+		  "a frame like frame 0 where 2 were described", 0 },
+		{ "like one that is like another",
+		  ALIKE_META ALIKE_FIRST TREE("\"user\":[[1,3],[3,4]]"), NULL,
+		  "a frame like frame 3 where 2 were described", 0 },
+		{ "of three numbers", ALIKE_META ALIKE_FIRST TREE("\"user\":[[1,3,8]]"), NULL,
+		  "a frame of 3 numbers", 0 },
+		{ "of none", ALIKE_META ALIKE_FIRST TREE("\"user\":[[]]"), NULL,
+		  "a frame of 0 numbers", 0 },
+		{ "of a text", ALIKE_META ALIKE_FIRST TREE("\"user\":[[1,\"3\"]]"), NULL,
+		  "\"user\" is no whole number", 0 },
+		{ "a line beyond 32 bits",
+		  ALIKE_META ALIKE_FIRST TREE("\"user\":[[1,3,4294967296,0]]"), NULL,
+		  "\"user\" is no whole number", 0 },
+		{ "beyond 64 bits",
+		  ALIKE_META ALIKE_FIRST TREE("\"kernel\":[[2,18446744073709551614]]"), NULL,
+		  "offset is beyond 64 bits", 0 },
+		{ "a user frame of the kernel", ALIKE_META ALIKE_FIRST TREE("\"kernel\":[[1,3]]"),
+		  NULL, "\"kernel\" has a frame like one of the other kind", 0 },
+		{ "like one without a beginning",
+		  ALIKE_META TREE("\"user\":[{\"addr\":\"0x1\",\"symbol\":null,\"offset\":null,"
+				  "\"origin\":\"cfi\"},[1,3]]"),
+		  NULL, "a frame like one without a beginning or a line", 0 },
+		{ "a line of one without a name",
+		  ALIKE_META TREE("\"user\":[{\"addr\":\"0x1\",\"symbol\":null,\"offset\":null,"
+				  "\"start\":\"0x1\",\"origin\":\"cfi\"},[1,3,1,1]]"),
+		  NULL, "a frame like one without a beginning or a line", 0 },
+		{ "a sample of the next stack",
+		  ALIKE_META TREE("\"weight_ns\":9,\"user\":[" USER("f") "]")
+			  SAMPLES("[1]", "[0]", "[8]", "[1]", "[5]"),
+		  "a;f 1\n", NULL, 0 },
+		{ "a sample of the next stack where there is none",
+		  ALIKE_META ALIKE_FIRST SAMPLES("[1,1]", "[1,0]", "[8,8]", "[1,1]", "[0,0]"), NULL,
+		  "a sample of stack 1 where there are 1", 0 },
+		{ "a second sample of a stack that has one",
+		  ALIKE_META ALIKE_FIRST SAMPLES("[1,1]", "[0,1]", "[8,8]", "[1,1]", "[0,0]"), NULL,
+		  "more samples of stack 0 than its count", 0 },
+		{ "in format 2", TREE_META TREE_FIRST TREE("\"user\":[[1,3]]"), NULL, "no object",
+		  0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		judge(&cases[i]);
+}
+
 /* Each stack has a thousand frames more than the one before it: as deep as the limit, and no
  * deeper. */
 static void stacks_that_name_others_are_no_deeper_than_any(void **state)
@@ -247,10 +314,6 @@ static void stacks_that_name_others_are_no_deeper_than_any(void **state)
 	assert_int_equal(recording.stacks[65].nr_user, 65001);
 }
 
-/* A line of samples in time, its columns as lists. */
-#define SAMPLES(time, stack, tid, cpu, weight)                                        \
-	"{\"type\":\"samples\",\"time_ns\":" time ",\"stack\":" stack ",\"tid\":" tid \
-	",\"cpu\":" cpu ",\"weight_ns\":" weight "}\n"
 #define TWO_SAMPLES SAMPLES("[7,3]", "[0,0]", "[8,9]", "[1,0]", "[5,5]")
 
 static void samples_in_time_of_jsonl_are_read(void **state)
@@ -564,6 +627,7 @@ int main(void)
 		cmocka_unit_test(folded_lines_are_read),
 		cmocka_unit_test(jsonl_is_read),
 		cmocka_unit_test(stacks_that_name_the_frames_of_others_are_read),
+		cmocka_unit_test(frames_like_others_are_read),
 		cmocka_unit_test(stacks_that_name_others_are_no_deeper_than_any),
 		cmocka_unit_test(samples_in_time_of_jsonl_are_read),
 		cmocka_unit_test(jsonl_keeps_samples_objects_and_labels),
