@@ -35,6 +35,8 @@ struct jsonl {
 	struct jsonl_samples samples;
 	struct jsonl_tree_reader tree;
 	bool is_tree; /* format 2 or 3 */
+	bool has_last;
+	struct recording_stack last; /* format 3: the stack read last, without frames */
 	bool has_meta, has_books;
 	bool is_cut;	/* its last line is not whole */
 	bool has_stops; /* user stacks were walked: a stack without a stop has no user part */
@@ -328,19 +330,36 @@ static double read_squares(json_object *object)
 	return value ? json_object_get_double(value) : 0;
 }
 
-static void read_stack(struct jsonl *jsonl, json_object *object)
+/* Read all but the frames. In format 3 a stack without a count has them from the one before. */
+static struct recording_stack read_head(struct jsonl *jsonl, json_object *object)
 {
 	struct reading *reading = jsonl->reading;
-	struct recording_stack stack = {
+	struct recording_stack stack;
+
+	if (jsonl->tree.has_alike && !json_object_object_get_ex(object, "count", NULL)) {
+		if (!jsonl->has_last)
+			reading_fail(reading, "the first stack has no \"count\"");
+		return jsonl->last;
+	}
+	stack = (struct recording_stack){
 		.count = jsonl_number(reading, object, "count", UINT64_MAX),
 		.weight = jsonl_number(reading, object, weight_key(reading->recording), UINT64_MAX),
 		.squares = read_squares(object),
 		.stop = read_keyed(reading, object, "stop", stop_of_key, RECORDING_NO_STOP),
 		.elided = jsonl_number32(reading, object, "elided"),
 	};
-
 	read_task(reading, object, &stack);
 	read_event(reading, object, &stack);
+	jsonl->has_last = true;
+	jsonl->last = stack;
+	return stack;
+}
+
+static void read_stack(struct jsonl *jsonl, json_object *object)
+{
+	struct reading *reading = jsonl->reading;
+	struct recording_stack stack = read_head(jsonl, object);
+
 	reading->frames.nr = 0;
 	stack.nr_user = read_list(jsonl, object, "user", JSONL_USER);
 	stack.nr_kernel = read_list(jsonl, object, "kernel", JSONL_KERNEL);

@@ -130,6 +130,48 @@ static void write_heap(struct json *json, const struct recording *recording,
 	json_number(json, "inuse_space", heap.inuse_space);
 }
 
+/* Write all of @stack but its frames. */
+static void write_head(struct json *json, const struct recording *recording,
+		       const struct recording_stack *stack)
+{
+	json_number(json, "count", stack->count);
+	json_number(json, weight_key(recording), stack->weight);
+	if (stack->squares > SQUARES_APART * recording_equal_squares(stack->count, stack->weight))
+		json_real(json, "weight_squares", stack->squares);
+	if (recording->has_heap)
+		write_heap(json, recording, stack);
+	frame_json_write_task(json, recording, stack);
+	if (stack->task && stack->task < RECORDING_TASK_READ)
+		json_number(json, "process_start_ns", stack->task);
+	if (stack->no_user)
+		json_true(json, "no_user");
+	if (stack->stop == RECORDING_NO_STOP)
+		json_null(json, "stop");
+	else
+		json_string(json, "stop", stop_key((enum fpl_stop)stack->stop));
+	if (stack->elided)
+		json_number(json, "elided", stack->elided);
+}
+
+static bool are_of_one_task(const struct recording_stack *a, const struct recording_stack *b)
+{
+	return a->task == b->task && a->has == b->has && a->pid == b->pid && a->tid == b->tid &&
+	       a->cpu == b->cpu && a->comm == b->comm && a->cgroup == b->cgroup && a->key == b->key;
+}
+
+/* Does @stack differ from the stack before it in its frames alone? */
+static bool is_like_last(const struct recording *recording, const struct recording_stack *stack)
+{
+	const struct recording_stack *last = stack - 1;
+
+	return stack != recording->stacks && !recording->has_heap && stack->count == last->count &&
+	       stack->weight == last->weight && stack->squares <= last->squares &&
+	       stack->squares >= last->squares && are_of_one_task(stack, last) &&
+	       stack->no_user == last->no_user && stack->stop == last->stop &&
+	       stack->elided == last->elided && stack->source == last->source &&
+	       stack->state == last->state;
+}
+
 static void write_stack(const struct writer *writer, const struct recording_stack *stack)
 {
 	size_t nr_walked = (size_t)stack->nr_user + stack->nr_kernel;
@@ -137,23 +179,8 @@ static void write_stack(const struct writer *writer, const struct recording_stac
 
 	json_open(&json, NULL, '{');
 	json_string(&json, "type", "stack");
-	json_number(&json, "count", stack->count);
-	json_number(&json, weight_key(writer->recording), stack->weight);
-	if (stack->squares > SQUARES_APART * recording_equal_squares(stack->count, stack->weight))
-		json_real(&json, "weight_squares", stack->squares);
-	if (writer->recording->has_heap)
-		write_heap(&json, writer->recording, stack);
-	frame_json_write_task(&json, writer->recording, stack);
-	if (stack->task && stack->task < RECORDING_TASK_READ)
-		json_number(&json, "process_start_ns", stack->task);
-	if (stack->no_user)
-		json_true(&json, "no_user");
-	if (stack->stop == RECORDING_NO_STOP)
-		json_null(&json, "stop");
-	else
-		json_string(&json, "stop", stop_key((enum fpl_stop)stack->stop));
-	if (stack->elided)
-		json_number(&json, "elided", stack->elided);
+	if (!writer->tree || !is_like_last(writer->recording, stack))
+		write_head(&json, writer->recording, stack);
 	if (writer->tree) {
 		const uint32_t *ids = writer->recording->frame_ids + stack->first_frame;
 

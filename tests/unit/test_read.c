@@ -268,6 +268,15 @@ static void frames_like_others_are_read(void **state)
 		  ALIKE_META TREE("\"user\":[{\"addr\":\"0x1\",\"symbol\":null,\"offset\":null,"
 				  "\"start\":\"0x1\",\"origin\":\"cfi\"},[1,3,1,1]]"),
 		  NULL, "a frame like one without a beginning or a line", 0 },
+		{ "a stack of the task before",
+		  ALIKE_META ALIKE_FIRST "{\"type\":\"stack\",\"user\":[" USER("g") "]}\n",
+		  "a;f;k_[k] 1\na;g 1\n", NULL, 0 },
+		{ "two equal stacks of the task before",
+		  ALIKE_META ALIKE_FIRST "{\"type\":\"stack\",\"user\":[1]}\n"
+					 "{\"type\":\"stack\",\"user\":[1]}\n",
+		  "a;f;k_[k] 1\na;f 2\n", NULL, 0 },
+		{ "a first stack without a count", ALIKE_META "{\"type\":\"stack\",\"user\":[]}\n",
+		  NULL, "the first stack has no \"count\"", 0 },
 		{ "a sample of the next stack",
 		  ALIKE_META TREE("\"weight_ns\":9,\"user\":[" USER("f") "]")
 			  SAMPLES("[1]", "[0]", "[8]", "[1]", "[5]"),
