@@ -116,7 +116,8 @@ static int call_writer(const struct sink *sink, const struct sink_writer *writer
 	if (sink->packing == PACKING_NONE)
 		return writer->write(writer->ctx, sink->format, to, ret_shown, err);
 
-	struct packed_stream *stream = packed_stream_open(to, sink->packing, &to);
+	struct packed_stream *stream =
+		packed_stream_open(to, sink->packing, sink->format->zstd_level, &to);
 	int error = writer->write(writer->ctx, sink->format, to, ret_shown, err);
 	int packing_error = packed_stream_close(stream);
 

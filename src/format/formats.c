@@ -15,8 +15,15 @@
 #include "picture/html_data.h"
 #include "picture/svg.h"
 
-/* The format is that of small files: it is read by fpless rather than by scripts. */
-static const struct format jsonl_zstd = { .name = "jsonl", .write = jsonl_write_tree };
+/*
+ * The format is that of small files: it is read by fpless rather than by scripts. Its text is so
+ * much shorter than that of the others that a higher level costs little.
+ */
+static const struct format jsonl_zstd = {
+	.name = "jsonl",
+	.write = jsonl_write_tree,
+	.zstd_level = 6,
+};
 
 const struct format formats[] = {
 	{ .name = "folded", .extensions = { ".folded" }, .write = folded_write },

@@ -19,6 +19,7 @@ struct format {
 	/* A write that fails leaves a whole file of the *ret_shown samples before. */
 	bool parts;
 	const struct format *zstd; /* what stands for it in files that zstd packs; NULL: itself */
+	int zstd_level;		   /* of such files; 0: the usual one of packed_stream.h */
 };
 
 extern const struct format formats[]; /* [formats_nr] */

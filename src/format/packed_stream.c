@@ -66,18 +66,19 @@ static ssize_t stream_write(void *cookie, const char *from, size_t size)
 	return 0;
 }
 
-static void zstd_init(struct packed_stream *stream)
+static void zstd_init(struct packed_stream *stream, int level)
 {
 	stream->zstd = ZSTD_createCCtx();
 	stream->packed = must_malloc(PACKED_SIZE);
 	alloc_check(!stream->zstd);
-	ZSTD_CCtx_setParameter(stream->zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL);
+	ZSTD_CCtx_setParameter(stream->zstd, ZSTD_c_compressionLevel, level ? level : ZSTD_LEVEL);
 	ZSTD_CCtx_setParameter(stream->zstd, ZSTD_c_enableLongDistanceMatching, 1);
 	ZSTD_CCtx_setParameter(stream->zstd, ZSTD_c_windowLog, ZSTD_WINDOW_LOG2);
 	ZSTD_CCtx_setParameter(stream->zstd, ZSTD_c_checksumFlag, 1);
 }
 
-struct packed_stream *packed_stream_open(FILE *to, enum packing packing, FILE **ret_from)
+struct packed_stream *packed_stream_open(FILE *to, enum packing packing, int zstd_level,
+					 FILE **ret_from)
 {
 	static const cookie_io_functions_t functions = { .write = stream_write };
 	struct packed_stream *stream = must_calloc(1, sizeof(*stream));
@@ -87,7 +88,7 @@ struct packed_stream *packed_stream_open(FILE *to, enum packing packing, FILE **
 	if (packing == PACKING_GZIP)
 		gzip_members_init(&stream->members, to);
 	else
-		zstd_init(stream);
+		zstd_init(stream, zstd_level);
 	stream->from = fopencookie(stream, "w", functions);
 	if (!stream->from)
 		alloc_fail();

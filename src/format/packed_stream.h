@@ -16,9 +16,11 @@ struct packed_stream;
 
 /*
  * Pack what is written to *@ret_from into @to, which is at its beginning and stays open; not
- * PACKING_NONE. The stream takes no seeks. Cost: 3 MiB; of PACKING_ZSTD 30 MiB.
+ * PACKING_NONE. @zstd_level is that of PACKING_ZSTD, 1 to 6; 0: 3. The stream takes no seeks. Cost:
+ * 3 MiB; of PACKING_ZSTD 30 MiB.
  */
-struct packed_stream *packed_stream_open(FILE *to, enum packing packing, FILE **ret_from);
+struct packed_stream *packed_stream_open(FILE *to, enum packing packing, int zstd_level,
+					 FILE **ret_from);
 
 /* Write the rest, close and free it. Returns 0 or -errno of a write to the file. */
 FPL_MUST_CHECK int packed_stream_close(struct packed_stream *stream);

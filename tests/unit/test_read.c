@@ -268,6 +268,18 @@ static void frames_like_others_are_read(void **state)
 		  ALIKE_META TREE("\"user\":[{\"addr\":\"0x1\",\"symbol\":null,\"offset\":null,"
 				  "\"start\":\"0x1\",\"origin\":\"cfi\"},[1,3,1,1]]"),
 		  NULL, "a frame like one without a beginning or a line", 0 },
+		{ "in format 2", TREE_META TREE_FIRST TREE("\"user\":[[1,3]]"), NULL, "no object",
+		  0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		judge(&cases[i]);
+}
+
+static void what_format_3_leaves_out_is_read(void **state)
+{
+	static const struct read_case cases[] = {
 		{ "a stack of the task before",
 		  ALIKE_META ALIKE_FIRST "{\"type\":\"stack\",\"user\":[" USER("g") "]}\n",
 		  "a;f;k_[k] 1\na;g 1\n", NULL, 0 },
@@ -287,8 +299,6 @@ static void frames_like_others_are_read(void **state)
 		{ "a second sample of a stack that has one",
 		  ALIKE_META ALIKE_FIRST SAMPLES("[1,1]", "[0,1]", "[8,8]", "[1,1]", "[0,0]"), NULL,
 		  "more samples of stack 0 than its count", 0 },
-		{ "in format 2", TREE_META TREE_FIRST TREE("\"user\":[[1,3]]"), NULL, "no object",
-		  0 },
 	};
 
 	(void)state;
@@ -637,6 +647,7 @@ int main(void)
 		cmocka_unit_test(jsonl_is_read),
 		cmocka_unit_test(stacks_that_name_the_frames_of_others_are_read),
 		cmocka_unit_test(frames_like_others_are_read),
+		cmocka_unit_test(what_format_3_leaves_out_is_read),
 		cmocka_unit_test(stacks_that_name_others_are_no_deeper_than_any),
 		cmocka_unit_test(samples_in_time_of_jsonl_are_read),
 		cmocka_unit_test(jsonl_keeps_samples_objects_and_labels),
