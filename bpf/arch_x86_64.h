@@ -134,14 +134,14 @@ static inline __attribute__((__always_inline__)) int arch_is_call(__u64 code)
 static inline __attribute__((__always_inline__)) int arch_trampoline_pushed(const __u64 *code,
 									    __u64 off)
 {
+	if (!off)
+		return 0; /* no instruction has run, so no byte matters */
 	if ((code[0] & 0xff) == ARCH_BREAKPOINT)
-		return off <= 1 ? 0 : -1;
+		return off == 1 ? 0 : -1;
 	if (code[0] != 0x4fc0c74853415150ull || code[1] != 0x595b41050f000001ull ||
 	    (code[2] & 0xff) != 0xc3)
 		return -1;
 	switch (off) {
-	case 0:
-		return 0;
 	case 1:
 	case 16:
 		return 1;

@@ -156,7 +156,9 @@ WALK_INLINE int walk_off_probes(struct env *env, struct fpl_walk *walk, __u64 pc
 		walk->pc = walk->word;
 		return 1;
 	}
-	if (env_read_code(env, walk->code, ARCH_TRAMPOLINE_BYTES, start))
+	/* A process's first return by the trampoline faults: its page is not there yet, so its
+	 * bytes cannot be read. Its first instruction needs none. */
+	if (pc != start && env_read_code(env, walk->code, ARCH_TRAMPOLINE_BYTES, start))
 		return 0;
 	walk->is_probed = 1;
 	ra = walk_returned(env, walk, pc - start, &slot);

@@ -112,6 +112,16 @@ class UnderReturnProbes(RootCase):
                 return
         self.fail(f"{probed} snapshots of probed functions")
 
+    def test_the_first_return_faults_and_has_its_caller(self):
+        """The kernel emulates the first instruction of each probed function, so nothing runs in the page before."""
+        names = self.probe("uretprobe_fp")
+        run = self.profile("-e", "page-faults", "--ring-memory", "256M", "--", fixture("uretprobe_fp"), "10", str(DEPTH))
+        self.check_frames(names, "uretprobe_fp", run)
+        gone = run.stats["stop"]["exiting"] + run.stats["stop"]["execing"]
+        self.assertEqual(run.stats["complete"], run.stats["user_samples"] - gone,
+                         [stack for stack in run.stacks if stack["stop"] not in ("outermost", "exiting", "execing")])
+        self.assertGreaterEqual(run.stats["uretprobe_samples"], 1)
+
     def test_the_kernel_s_frame_pointers_are_given_the_same_callers(self):
         names = self.probe("uretprobe_fp")
         run = Run(FPLESS, self.folder, ["--json", "--out-dir", self.path("out"), "-F", "1999", "--",

@@ -297,6 +297,23 @@ static void a_function_that_returns_has_left_its_frame(void **state)
 	}
 }
 
+/* The return itself faults: it is sampled before the kernel brings the page. */
+static void the_first_return_needs_no_byte_of_the_trampoline(void **state)
+{
+	struct scene *s = *state;
+	uint64_t second = TRAMPOLINE + 1;
+
+	s->world.nr_memory--;	/* the trampoline's, which setup() put last */
+	pend(s, 4, PC(FRAMED)); /* has returned */
+	pend(s, 6, PC(LAST));
+	s->walk.reg[ARCH_SP] = AT(5);
+	check(s, TRAMPOLINE, FPL_STOP_OUTERMOST,
+	      (__u64[]){ FRAME(FRAMED) | EXACT, FRAME(LAST), 0 });
+	s->walk.known = ARCH_ALL_REGS;
+	s->walk.reg[ARCH_SP] = AT(5);
+	check(s, second, FPL_STOP_NO_MAPPING, (__u64[]){ FPL_FRAME_RAW | EXACT | second, 0 });
+}
+
 static void a_call_that_is_pending_no_longer_is_about_to_return(void **state)
 {
 	struct scene *s = *state;
@@ -389,6 +406,7 @@ int main(void)
 		TEST(steps_without_a_row_that_was_written_see_behind_it),
 		TEST(trampoline_behind_code_is_not_its_frame),
 		TEST(a_function_that_returns_has_left_its_frame),
+		TEST(the_first_return_needs_no_byte_of_the_trampoline),
 		TEST(a_call_that_is_pending_no_longer_is_about_to_return),
 		TEST(registers_are_the_callers_once_a_function_has_returned),
 		TEST(an_instruction_that_is_executed_elsewhere_has_its_place),
