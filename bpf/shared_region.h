@@ -19,6 +19,8 @@
 #define FPL_SEGMENT_LOG2_MIN 5u
 #define FPL_SEGMENT_LOG2_MAX 12u
 
+#define FPL_COMPILE_ID_OFF_MAX (1u << 12)
+
 #define FPL_METHOD_FRAME_MAX (1u << 17) /* words of a frame: 1 MiB */
 
 #define FPL_REGION_END_MAX (1ull << 47) /* the end of all memory of user space */
@@ -57,7 +59,8 @@ struct fpl_region_beam {
  * NMETHOD: the heap is cut into segments of 1 << segment_log2 bytes. The map has a byte for each:
  * 0 where a block begins, 0xff where none is, else how many segments to go back by. A block is
  * block_bytes and the blob, whose fields are at these offsets: the address of its name, the words
- * of its frame, the bytes of code until the frame is complete, and where the code begins.
+ * of its frame, the bytes of code until the frame is complete, and where the code begins. Compiled
+ * methods have a number of their own, which tells what lies at one address at different times.
  *
  * SCRIPT: script_rule, a rule with is_native, leads to the script frames. No more is needed.
  *
@@ -97,7 +100,14 @@ struct fpl_region {
 		struct fpl_region_beam beam;
 		__u8 frame_reg; /* DWARF's number; 0: none is known */
 	};
-	__u32 script_rule;
+	union {
+		__u32 script_rule;
+		struct {
+			__u16 compile_id_off; /* u32, in the blob of a method; 0: not known */
+			__u8 method_name_off; /* u16, in a ConstMethod */
+			__u8 _pad;
+		};
+	};
 	__u8 has_methods; /* frames of the interpreter are told by their method, whose fields are */
 	__u8 const_method_off; /* the address of its ConstMethod */
 	__u8 const_bytes;      /* of that, behind which its bytecode is */
@@ -168,6 +178,7 @@ fpl_region_holds(const struct fpl_region *region)
 	if (region->kind == FPL_REGION_BEAM)
 		return region->start < region->end && fpl_region_beam_holds(&region->beam);
 	return region->kind == FPL_REGION_NMETHOD && region->start < region->end &&
+	       region->compile_id_off < FPL_COMPILE_ID_OFF_MAX &&
 	       region->end - region->start <= 1ull << 32 &&
 	       region->segment_log2 >= FPL_SEGMENT_LOG2_MIN &&
 	       region->segment_log2 <= FPL_SEGMENT_LOG2_MAX && segments &&
@@ -192,14 +203,55 @@ fpl_region_holds(const struct fpl_region *region)
  */
 #define FPL_FRAME_METHOD (FPL_FRAME_JIT | 2ull << 56)
 
+/*
+ * The tag of a frame tells its code from other code that comes to lie at its address later. It is
+ * in the bits between the address and those above, and is made of the number of the compilation, or
+ * of the address of the Method's ConstMethod and the number of its name. A frame that frame
+ * pointers led to has none: what they lead to may be any number.
+ */
+#define FPL_FRAME_TAG_SHIFT 47
+#define FPL_FRAME_TAG_MAX   511u
+#define FPL_METHOD_LOW_MASK 7ull
+#define FPL_FRAME_TAG_MASK  ((__u64)FPL_FRAME_TAG_MAX << FPL_FRAME_TAG_SHIFT)
+
+/* No tag is 0. */
+static inline __attribute__((__always_inline__)) __u64 fpl_frame_tag(__u64 number)
+{
+	return (number % FPL_FRAME_TAG_MAX + 1) << FPL_FRAME_TAG_SHIFT;
+}
+
+/* The tag of a frame of the interpreter. Methods of unloaded classes lie at the same few addresses.
+ * These are multiples of 8, so the tag has three low bits, too. */
+static inline __attribute__((__always_inline__)) __u64 fpl_method_tag(__u64 const_method,
+								      __u16 name)
+{
+	__u64 mixed = (const_method >> 3) * 0x9e3779b97f4a7c15ull + name * 0xc2b2ae3d27d4eb4full;
+
+	return fpl_frame_tag(mixed >> 40) | (mixed >> 37 & FPL_METHOD_LOW_MASK);
+}
+
+/* Code is looked for by its address and, with this bit above both, the tag of its frame. No raw
+ * frame's address has the bit. */
+#define FPL_CODE_TAGGED (1ull << 60)
+
+/* The address alone. */
+static inline __attribute__((__always_inline__)) __u64 fpl_code_plain(__u64 addr)
+{
+	return addr & FPL_CODE_TAGGED ? addr & ((1ull << FPL_FRAME_TAG_SHIFT) - 1) : addr;
+}
+
+static inline __attribute__((__always_inline__)) int fpl_frame_is_kind(__u64 frame, __u64 kind)
+{
+	return (frame & (FPL_FRAME_RAW | 15ull << 56)) == kind &&
+	       (!(frame & FPL_FRAME_TAG_MASK) || frame >> FPL_FRAME_ORIGIN_SHIFT != FPL_ORIGIN_FP);
+}
+
 static inline __attribute__((__always_inline__)) int fpl_frame_is_method(__u64 frame)
 {
-	/* no address is above 2^47; what frame pointers lead to may be any number */
-	return (frame & (FPL_FRAME_RAW | 0x1fffull << 47)) == FPL_FRAME_METHOD;
+	return fpl_frame_is_kind(frame, FPL_FRAME_METHOD);
 }
 
 static inline __attribute__((__always_inline__)) int fpl_frame_is_jit(__u64 frame)
 {
-	return (frame & (FPL_FRAME_RAW | 0x1fffull << 47)) == FPL_FRAME_JIT ||
-	       fpl_frame_is_method(frame);
+	return fpl_frame_is_kind(frame, FPL_FRAME_JIT) || fpl_frame_is_method(frame);
 }

@@ -783,6 +783,7 @@ WALK_INLINE void walk_run(struct walker *walker)
 	walk->deep = WALK_DEEP_NONE;
 	walk->stack_words = 0;
 	walk->haskell_sp = 0;
+	walk->blob_name_at = 0;
 	script_begin(walk);
 	/* One step beyond the limit of frames: it finds out whether the stack goes on. */
 	env_loop((walk->root_depth ? FPL_WALK_MAX : 0) + walk->max_depth + 1, walk_one, walker);

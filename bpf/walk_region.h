@@ -279,18 +279,21 @@ WALK_INLINE int region_compiled(struct env *env, struct fpl_walk *walk,
 /*
  * Is the frame at rbp that of the interrupted instruction? A method that begins has made none yet,
  * one that ends has one no more: then rbp is the caller's. In between r13 is where the bytecode is
- * executed: in that of @method.
+ * executed: in that of the method, which is in @const_method.
  */
-WALK_INLINE int region_is_own(struct env *env, const struct fpl_walk *walk,
-			      const struct fpl_region *region, __u64 method)
+WALK_INLINE int region_is_own(struct env *env, struct fpl_walk *walk,
+			      const struct fpl_region *region, __u64 const_method)
 {
-	__u64 code = 0;
-	__u16 size = 0;
-
 	return walk->known & WALK_BIT(ARCH_R13) &&
-	       !env_read_code(env, &code, sizeof(code), method + region->const_method_off) &&
-	       !env_read_code(env, &size, sizeof(size), code + region->code_size_off) &&
-	       walk->reg[ARCH_R13] - code - region->const_bytes < size;
+	       !env_read_code(env, walk->code, 2, const_method + region->code_size_off) &&
+	       walk->reg[ARCH_R13] - const_method - region->const_bytes < (__u16)walk->code[0];
+}
+
+/* The frame at hand has @tag. */
+WALK_INLINE void region_tag(struct fpl_walk *walk, __u64 tag)
+{
+	if (walk->frame >> FPL_FRAME_ORIGIN_SHIFT != FPL_ORIGIN_FP)
+		walk->frame |= tag;
 }
 
 /* Tell the interpreter's frame at @fp by its method. */
@@ -298,12 +301,19 @@ WALK_INLINE void region_method(struct env *env, struct fpl_walk *walk,
 			       const struct fpl_region *region, __u64 fp)
 {
 	struct walker walker = { .walk = walk, .env = env };
-	__u64 method;
+	__u64 method, const_method;
 
-	if (region->has_methods && !walk_read(&walker, fp - 24, &method) && method &&
-	    !(method >> 47) && (!walk->exact || region_is_own(env, walk, region, method)))
-		walk->frame = (walk->frame & 3ull << FPL_FRAME_ORIGIN_SHIFT) | FPL_FRAME_METHOD |
-			      FPL_FRAME_EXACT | method;
+	if (!region->has_methods || walk_read(&walker, fp - 24, &method) || !method ||
+	    method >> 47 || (method & FPL_METHOD_LOW_MASK) ||
+	    env_read_code(env, walk->code, 8, method + region->const_method_off))
+		return;
+	const_method = walk->code[0];
+	if (walk->exact && !region_is_own(env, walk, region, const_method))
+		return;
+	walk->frame = (walk->frame & 3ull << FPL_FRAME_ORIGIN_SHIFT) | FPL_FRAME_METHOD |
+		      FPL_FRAME_EXACT | method;
+	if (!env_read_code(env, walk->code, 2, const_method + region->method_name_off))
+		region_tag(walk, fpl_method_tag(const_method, (__u16)walk->code[0]));
 }
 
 /* A frame of the interpreter: rbp leads to the caller's, below it is the caller's rsp. */
@@ -361,6 +371,19 @@ WALK_INLINE int region_called(struct env *env, struct fpl_walk *walk)
 	return region_rule(walk, (__u32)walk->code[0] == REGION_ADD_8 ? 16 : 8, 0);
 }
 
+/* Read the beginning of a blob's name at @at to walk->blob_name. Those of all methods are at one
+ * place. Returns 0, or 1 where nothing can be read. */
+WALK_INLINE int region_name(struct env *env, struct fpl_walk *walk, __u64 at)
+{
+	if (at && at == walk->blob_name_at)
+		return 0;
+	walk->blob_name_at = 0;
+	if (!at || env_read_code(env, &walk->blob_name, 8, at))
+		return 1;
+	walk->blob_name_at = at;
+	return 0;
+}
+
 #define REGION_RET 0xc3
 
 /* A method for the code of HotSpot at @pc. WALK_REGION_FOLLOW: it is to be followed to a return. */
@@ -373,9 +396,12 @@ WALK_INLINE int region_hotspot(struct env *env, struct fpl_walk *walk,
 	if (!walk->exact && walk->pc == region->call_stub_ra)
 		return region_call_stub(walk);
 	blob = region_blob(env, walk, region, pc);
-	if (!blob || env_read_code(env, walk->code, 8, region_field(walk, region->name_off, 8)))
+	if (!blob || region_name(env, walk, region_field(walk, region->name_off, 8)))
 		return WALK_REGION_NOTHING;
-	name = walk->code[0];
+	name = walk->blob_name;
+	if (name == REGION_NMETHOD && region->compile_id_off &&
+	    !env_read_code(env, walk->code, 4, blob + region->compile_id_off))
+		region_tag(walk, fpl_frame_tag((__u32)walk->code[0]));
 	words = (__s64)region_field(walk, region->frame_size_off, 4);
 	if (name == REGION_INTERPRETER)
 		return region_interpreted(env, walk, region);

@@ -121,7 +121,8 @@ struct fpl_walk {
 	__u32 blob_found;
 	__u32 stack_words; /* of Erlang stacks that were read, beyond those that are free */
 	__u64 blob[FPL_BLOB_BYTES / 8];
-	__u64 frame;	  /* at hand: it may be told by something else than its pc */
+	__u64 blob_name_at, blob_name; /* where a name is, and its beginning; 0: none was read */
+	__u64 frame;		       /* at hand: it may be told by something else than its pc */
 	__u64 haskell_sp; /* of the next frame of the Haskell stack; 0: the walk is not there */
 	struct fpl_follow follow;
 	/* script frames (bpf/script.h) */

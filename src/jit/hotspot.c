@@ -275,7 +275,8 @@ static bool take_methods(const struct finding *finding, struct hotspot *ret)
 	if (!are_numbers(finding, shorts, ARRAY_SIZE(shorts), 2) ||
 	    !are_numbers(finding, ints, ARRAY_SIZE(ints), 4) || !fields[METHODS].is_found ||
 	    !fields[METHODS_DATA].is_found || !size->is_found || size->value > UINT8_MAX ||
-	    fields[CONST_METHOD].off > UINT8_MAX || fields[CODE_SIZE].off > UINT8_MAX)
+	    fields[CONST_METHOD].off > UINT8_MAX || fields[CODE_SIZE].off > UINT8_MAX ||
+	    ret->layout.name > UINT8_MAX)
 		return false;
 	ret->layout.idnum = (uint32_t)fields[METHOD_NUMBER].off;
 	ret->layout.methods = (uint32_t)fields[METHODS].off;
@@ -286,6 +287,7 @@ static bool take_methods(const struct finding *finding, struct hotspot *ret)
 		ret->heaps[i].const_method_off = narrow(fields[CONST_METHOD].off);
 		ret->heaps[i].const_bytes = narrow(size->value);
 		ret->heaps[i].code_size_off = narrow(fields[CODE_SIZE].off);
+		ret->heaps[i].method_name_off = narrow(ret->layout.name);
 	}
 	return true;
 }
@@ -482,6 +484,9 @@ int hotspot_describe(struct jit_memory *memory, uint64_t base, struct hotspot *r
 	if (code == -EAGAIN)
 		return fpl_fail(err, code, "HotSpot: it has not begun yet");
 	ret->has_names = !code && take_layout(&finding, &ret->layout);
+	for (uint32_t i = 0; ret->has_names && i < ret->nr_heaps; i++)
+		if (ret->layout.compile_id < FPL_COMPILE_ID_OFF_MAX)
+			ret->heaps[i].compile_id_off = (__u16)ret->layout.compile_id;
 	ret->has_methods = ret->has_names && take_methods(&finding, ret);
 	ret->has_scopes = ret->has_names && take_scopes(&finding, &ret->scopes);
 	return code;

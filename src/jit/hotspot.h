@@ -58,7 +58,8 @@ struct hotspot {
 #define HOTSPOT_ASKED_SHIFT  3u
 
 /* An address that is asked about as a number: of the instruction itself where it is a leaf, else
- * one before the return address. @what: HOTSPOT_ASKED_*. */
+ * one before the return address, with the tag of its frame above it (bpf/shared_region.h).
+ * @what: HOTSPOT_ASKED_*. */
 static inline uint64_t hotspot_asked(uint64_t lookup_pc, unsigned what)
 {
 	return lookup_pc << HOTSPOT_ASKED_SHIFT | what;
@@ -79,10 +80,11 @@ bool hotspot_check(const struct hotspot *hotspot);
 /*
  * Add the code that is now at @asked [@nr_asked] (hotspot_asked()), ascending, to @ret: methods as
  * "class.method", stubs by their own names; a Method as an entry of one byte at its address, if it
- * is one of its class; and behind a method what is inlined at the addresses
- * of which that is asked, as far as it is known. Code that makes no sense is left out. Errors:
- * those of code_table_add(). Cost: for each blob that is met the reads of its header, and 7 of a
- * method; hotspot_scopes_read() and lines of each address of which they are asked.
+ * is one of its class; and behind a method what is inlined at the addresses of which that is asked,
+ * as far as it is known. All are at the address that was asked about, tag included; what has
+ * another tag by now is left out, and code that makes no sense. Errors: those of code_table_add().
+ * Cost: for each blob that is met the reads of its header, and 8 of a method;
+ * hotspot_scopes_read() and lines of each address of which they are asked.
  */
 FPL_MUST_CHECK int hotspot_names(struct jit_memory *memory, const struct hotspot *hotspot,
 				 const uint64_t *asked, size_t nr_asked, struct code_table *ret);

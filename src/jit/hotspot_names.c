@@ -15,6 +15,7 @@ struct walk {
 	const uint64_t *asked; /* [nr_asked], ascending */
 	size_t nr_asked;
 	bool has_all_scopes;
+	uint64_t tag; /* of the address at hand: the bits above the address alone */
 };
 
 /* The functions at one address, and their texts. */
@@ -148,7 +149,7 @@ static int add_inlined(const struct walk *walk, const struct hotspot_nmethod *nm
 {
 	struct hotspot_scopes scopes;
 	struct inlining inlining;
-	uint64_t pc = asked >> HOTSPOT_ASKED_SHIFT;
+	uint64_t pc = fpl_code_plain(asked >> HOTSPOT_ASKED_SHIFT);
 	bool is_leaf = asked & HOTSPOT_ASKED_LEAF;
 
 	inlining.size = 0;
@@ -160,17 +161,19 @@ static int add_inlined(const struct walk *walk, const struct hotspot_nmethod *nm
 		if (!read_line(walk, &scopes.list[i], scopes.least_byte, &inlining,
 			       &inlining.lines[i]))
 			return 0;
-	return code_table_add_lines(walk->table, pc, nmethod->begin, 0, inlining.lines, scopes.nr);
+	return code_table_add_lines(walk->table, walk->tag + pc, walk->tag + nmethod->begin, 0,
+				    inlining.lines, scopes.nr);
 }
 
 /* The same of all addresses in @nmethod, which ends at @end, of which it is asked. */
 static int add_all_inlined(const struct walk *walk, const struct hotspot_nmethod *nmethod,
 			   uint64_t end)
 {
-	size_t i =
-		SORTED_NUMBERS(walk->asked, walk->nr_asked, nmethod->begin << HOTSPOT_ASKED_SHIFT);
+	size_t i = SORTED_NUMBERS(walk->asked, walk->nr_asked,
+				  (walk->tag + nmethod->begin) << HOTSPOT_ASKED_SHIFT);
 	int code = 0;
 
+	end += walk->tag;
 	for (; !code && i < walk->nr_asked && walk->asked[i] >> HOTSPOT_ASKED_SHIFT < end; i++)
 		if (walk->asked[i] & HOTSPOT_ASKED_LINES)
 			code = add_inlined(walk, nmethod, walk->asked[i]);
@@ -181,13 +184,17 @@ static int add_nmethod(const struct walk *walk, const struct hotspot_nmethod *nm
 {
 	struct method_name method;
 	char name[2 * NAME_MAX_BYTES];
+	uint64_t id;
 	int code;
 
-	if (!read_method(walk, nmethod->method, &method))
+	if (!jit_read_uint(walk->memory, nmethod->blob + walk->hotspot->layout.compile_id, 4,
+			   &id) ||
+	    (walk->tag && walk->tag != (FPL_CODE_TAGGED | fpl_frame_tag(id))) ||
+	    !read_method(walk, nmethod->method, &method))
 		return 0;
 	write_name(&method, name);
-	code = code_table_add(walk->table, nmethod->begin, end - nmethod->begin, 0, name,
-			      strlen(name));
+	code = code_table_add(walk->table, walk->tag + nmethod->begin, end - nmethod->begin, 0,
+			      name, strlen(name));
 	return code || !walk->hotspot->has_scopes ? code : add_all_inlined(walk, nmethod, end);
 }
 
@@ -207,17 +214,23 @@ static bool is_method(const struct walk *walk, uint64_t method, const struct met
 	       found == method;
 }
 
-/* The Method at @addr, which a frame of the interpreter runs. */
+/* The Method at @addr, which a frame of the interpreter runs; a part of the tag is in @addr. */
 static int add_method(const struct walk *walk, uint64_t addr)
 {
+	const struct hotspot_names_layout *layout = &walk->hotspot->layout;
+	uint64_t at = addr & ~FPL_METHOD_LOW_MASK, code, idx, tag;
 	struct method_name method;
 	char name[2 * NAME_MAX_BYTES];
 
-	if (!walk->hotspot->has_methods || !read_method(walk, addr, &method) ||
-	    !is_method(walk, addr, &method))
+	if (!walk->hotspot->has_methods || !follow(walk, at + layout->const_method, &code) ||
+	    !jit_read_uint(walk->memory, code + layout->name, 2, &idx))
+		return 0;
+	tag = fpl_method_tag(code, (uint16_t)idx);
+	if ((walk->tag && walk->tag + addr != (FPL_CODE_TAGGED | at | tag)) ||
+	    !read_method(walk, at, &method) || !is_method(walk, at, &method))
 		return 0;
 	write_name(&method, name);
-	return code_table_add(walk->table, addr, 1, 0, name, strlen(name));
+	return code_table_add(walk->table, walk->tag + addr, 1, 0, name, strlen(name));
 }
 
 /* *ret_end: where the code of @blob ends, if it makes sense. */
@@ -229,12 +242,14 @@ static int add_blob(const struct walk *walk, const struct hotspot_blob *blob, ui
 
 	if (!hotspot_blob_read(walk->memory, walk->hotspot, blob, &code))
 		return 0;
-	*ret_end = code.end;
+	*ret_end = walk->tag + code.end;
 	nmethod.begin = code.begin;
 	if (!strcmp(code.kind, "nmethod") || !strcmp(code.kind, "native nmethod"))
 		return follow(walk, blob->at + walk->hotspot->layout.method, &nmethod.method)
 			       ? add_nmethod(walk, &nmethod, code.end)
 			       : 0;
+	if (walk->tag)
+		return 0;
 	snprintf(name, sizeof(name), "%.200s", code.kind);
 	return code_table_add(walk->table, code.begin, code.end - code.begin, 0, name,
 			      strlen(name));
@@ -246,7 +261,7 @@ static int add_code(const struct walk *walk, uint64_t pc, uint64_t *ret_end)
 	const struct hotspot *hotspot = walk->hotspot;
 	struct hotspot_blob blob;
 
-	*ret_end = pc;
+	*ret_end = walk->tag + pc;
 	for (size_t i = 0; i < hotspot->nr_heaps; i++) {
 		const struct fpl_region *heap = &hotspot->heaps[i];
 
@@ -274,11 +289,12 @@ int hotspot_names(struct jit_memory *memory, const struct hotspot *hotspot, cons
 	walk.has_all_scopes =
 		nr_asked && hotspot->has_scopes && hotspot_has_all_scopes(memory, &hotspot->scopes);
 	for (size_t i = 0; hotspot->has_names && !code && i < nr_asked; i++) {
-		uint64_t pc = asked[i] >> HOTSPOT_ASKED_SHIFT;
+		uint64_t addr = asked[i] >> HOTSPOT_ASKED_SHIFT, pc = fpl_code_plain(addr);
 
+		walk.tag = addr - pc;
 		if (asked[i] & HOTSPOT_ASKED_METHOD)
 			code = add_method(&walk, pc);
-		else if (pc >= end)
+		else if (addr >= end)
 			code = add_code(&walk, pc, &end);
 	}
 	return code;

@@ -118,14 +118,14 @@ int names_comm(struct names *names, const char *comm, uint32_t *ret)
 static bool name_generated(const struct names *names, const struct profile_stack *stack,
 			   uint64_t frame, struct frame_name *ret)
 {
-	uint64_t lookup_pc = frame_lookup_pc(frame_addr(frame), frame_is_exact(frame));
+	uint64_t lookup_addr = frame_lookup_pc(frame_code_addr(frame), frame_is_exact(frame));
 	struct code_name name;
 
-	if (!profile_find_code(names->profile, stack, lookup_pc, &name))
+	if (!profile_find_code(names->profile, stack, lookup_addr, &name))
 		return false;
 	*ret = (struct frame_name){
 		.symbol = name.symbol,
-		.start = lookup_pc - name.offset,
+		.start = fpl_code_plain(lookup_addr) - name.offset,
 		.code = name.lines,
 	};
 	return true;

@@ -355,15 +355,20 @@ struct code_name code_name_of(const struct code_match *match, uint64_t lookup_ad
 bool code_names_find(const struct code_names *names, uint64_t gen, uint64_t lookup_addr,
 		     uint64_t time_ns, struct code_name *ret)
 {
+	uint64_t plain = fpl_code_plain(lookup_addr);
+
 	for (unsigned i = 0; gen && i < PARENTS_MAX; i++) {
 		const struct code_image *image = image_of(names, gen);
 		struct code_match match;
 
 		if (!image)
 			return false;
-		if (code_table_find(&image->dump, lookup_addr, time_ns, &match) ||
-		    code_table_find(&image->map, lookup_addr, time_ns, &match) ||
-		    jvm_codes_find(names->jvms, gen, lookup_addr, time_ns, &match)) {
+		if (code_table_find(&image->dump, plain, time_ns, &match) ||
+		    code_table_find(&image->map, plain, time_ns, &match)) {
+			*ret = code_name_of(&match, plain);
+			return true;
+		}
+		if (jvm_codes_find(names->jvms, gen, lookup_addr, time_ns, &match)) {
 			*ret = code_name_of(&match, lookup_addr);
 			return true;
 		}

@@ -104,7 +104,8 @@ void code_names_finish(struct code_names *names);
 /* The name that @match gives the code at @lookup_addr. */
 struct code_name code_name_of(const struct code_match *match, uint64_t lookup_addr);
 
-/* Name the code at @lookup_addr of image @gen at @time_ns (CLOCK_MONOTONIC). */
+/* Name the code at @lookup_addr (frame_code_addr()) of image @gen at @time_ns (CLOCK_MONOTONIC).
+ */
 bool code_names_find(const struct code_names *names, uint64_t gen, uint64_t lookup_addr,
 		     uint64_t time_ns, struct code_name *ret);
 

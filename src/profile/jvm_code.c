@@ -51,9 +51,9 @@ void jvm_code_meet(struct jvm_code *code, const uint64_t *frames, size_t nr)
 		bool is_leaf = frame_is_exact(frames[i]);
 
 		if (fpl_frame_is_method(frames[i]))
-			meet(code, hotspot_asked(frame_addr(frames[i]), HOTSPOT_ASKED_METHOD));
+			meet(code, hotspot_asked(frame_code_addr(frames[i]), HOTSPOT_ASKED_METHOD));
 		else if (fpl_frame_is_jit(frames[i]))
-			meet(code, hotspot_asked(frame_addr(frames[i]) - !is_leaf,
+			meet(code, hotspot_asked(frame_code_addr(frames[i]) - !is_leaf,
 						 is_leaf ? HOTSPOT_ASKED_LEAF : 0));
 	}
 }

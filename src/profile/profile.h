@@ -372,7 +372,7 @@ const char *profile_cgroup(const struct profile *profile, uint64_t id);
 
 void profile_fini(struct profile *profile);
 
-/* Name the code made at run time at @lookup_addr, which @stack has a raw frame in. Its texts are
- * owned by what @profile has of the kind. */
+/* Name the code made at run time at @lookup_addr (frame_code_addr()), which @stack has a raw frame
+ * in. Its texts are owned by what @profile has of the kind. */
 bool profile_find_code(const struct profile *profile, const struct profile_stack *stack,
 		       uint64_t lookup_addr, struct code_name *ret);

@@ -31,8 +31,10 @@ int regions_add(struct regions *regions, const struct fpl_region *region, uint64
 	if (!fpl_region_holds(region))
 		return -EINVAL;
 	entry.id = 0;
-	if (regions->has_pcs)
+	if (regions->has_pcs && entry.kind == FPL_REGION_NMETHOD) {
 		entry.has_methods = false;
+		entry.compile_id_off = 0;
+	}
 	slot = find_same(regions, &entry);
 	if (slot) {
 		regions->nr_users[slot]++;

@@ -24,9 +24,9 @@ static void count_stack(const struct profile *profile, const struct profile_stac
 		if (!frame_is_raw(frame) || frame_is_gap(frame) || fpl_frame_is_script(frame))
 			continue;
 		tally->frames += stack->count;
-		if (!profile_find_code(profile, stack,
-				       frame_lookup_pc(frame_addr(frame), frame_is_exact(frame)),
-				       &name))
+		if (!profile_find_code(
+			    profile, stack,
+			    frame_lookup_pc(frame_code_addr(frame), frame_is_exact(frame)), &name))
 			continue;
 		tally->named += stack->count;
 		was_replaced = was_replaced || name.was_replaced;

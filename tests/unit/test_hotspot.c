@@ -454,6 +454,56 @@ static void a_reader_stops_when_it_has_read_enough(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+/* Code of another number, and a Method that refers to something else, came to lie there since. */
+static void what_has_another_tag_by_now_has_no_name(void **state)
+{
+	const uint64_t of_code = FPL_CODE_TAGGED | fpl_frame_tag(0x7205);
+	const uint64_t of_method = FPL_CODE_TAGGED | fpl_method_tag(JVM_DATA + 0x240, 5);
+	const struct {
+		const char *what;
+		uint64_t addr, tag;
+		unsigned kind;
+		const char *name;
+	} cases[] = {
+		{ "its number", JVM_CODE + 0x1f, of_code, 0, "java.lang.String.length" },
+		{ "not known which", JVM_CODE + 0x1f, 0, 0, "java.lang.String.length" },
+		{ "another number", JVM_CODE + 0x1f, of_code ^ fpl_frame_tag(1), 0, "" },
+		{ "no method any more", JVM_HEAP + 0x1000, of_code, 0, "" },
+		{ "its ConstMethod and name", JVM_DATA + 0x200, of_method, HOTSPOT_ASKED_METHOD,
+		  "java.lang.String.length" },
+		{ "not known of what", JVM_DATA + 0x200, 0, HOTSPOT_ASKED_METHOD,
+		  "java.lang.String.length" },
+		{ "another ConstMethod", JVM_DATA + 0x200,
+		  FPL_CODE_TAGGED | fpl_method_tag(JVM_DATA + 0x248, 5), HOTSPOT_ASKED_METHOD, "" },
+		{ "in the low bits", JVM_DATA + 0x200, of_method ^ 2, HOTSPOT_ASKED_METHOD, "" },
+		{ "another name", JVM_DATA + 0x200,
+		  FPL_CODE_TAGGED | fpl_method_tag(JVM_DATA + 0x240, 6), HOTSPOT_ASKED_METHOD, "" },
+	};
+	struct world *w = *state;
+	struct code_match match;
+
+	jvm_make(&w->jvm, 0);
+	jvm_put(&w->jvm, JVM_NMETHOD + 304, 0x7205, 4);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		uint64_t addr = cases[i].tag + cases[i].addr;
+		uint64_t asked = hotspot_asked(addr, HOTSPOT_ASKED_LINES | cases[i].kind);
+
+		print_message("%s\n", cases[i].what);
+		code_table_fini(&w->table);
+		code_table_init(&w->table, 1 << 20);
+		assert_int_equal(describe(w), 0);
+		assert_int_equal(w->hotspot.heaps[0].compile_id_off, 304);
+		assert_int_equal(hotspot_names(w->memory, &w->hotspot, &asked, 1, &w->table), 0);
+		assert_int_equal(code_table_arrange(&w->table), 0);
+		assert_string_equal(name_at(w, addr), cases[i].name);
+		/* lines are told of the address that was asked about, too */
+		if (!cases[i].kind && *cases[i].name) {
+			assert_true(code_table_find(&w->table, addr, 0, &match));
+			assert_true(match.lines.nr > 0);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -468,6 +518,7 @@ int main(void)
 		TEST(a_jvm_without_scopes_has_names),
 		TEST(a_method_is_named_if_its_class_has_it),
 		TEST(a_jvm_without_numbers_of_methods_has_other_names),
+		TEST(what_has_another_tag_by_now_has_no_name),
 		TEST(a_reader_stops_when_it_has_read_enough),
 	};
 

@@ -247,6 +247,12 @@ static void a_step_by_frame_pointers_is_told_wherever_it_leads(void **state)
 	assert_int_equal(frame_origin(by_fp | FPL_FRAME_RAW | 0x1000), FPL_ORIGIN_FP);
 	assert_int_equal(frame_origin(FPL_FRAME_SCRIPT | 1), FPL_ORIGIN_SCRIPT);
 	assert_int_equal(frame_addr(FPL_FRAME_JIT | 0x1000), 0x1000);
+	/* which code it is of those that were there */
+	assert_int_equal(frame_addr(FPL_FRAME_JIT | fpl_frame_tag(5) | 0x1000), 0x1000);
+	assert_int_equal(frame_code_addr(FPL_FRAME_JIT | fpl_frame_tag(5) | 0x1000),
+			 FPL_CODE_TAGGED | 6ull << FPL_FRAME_TAG_SHIFT | 0x1000);
+	assert_int_equal(frame_code_addr(FPL_FRAME_JIT | 0x1000), 0x1000);
+	assert_int_equal(fpl_code_plain(FPL_CODE_TAGGED | fpl_frame_tag(5) | 0x1000), 0x1000);
 	/* a text in the place of a return address */
 	assert_int_equal(frame_addr(by_fp | FPL_FRAME_RAW | 0x474656469726F57), 0x474656469726F57);
 }

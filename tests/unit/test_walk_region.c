@@ -501,15 +501,18 @@ static void an_interpreted_frame_is_told_by_its_method(void **state)
 
 	method[1] = CONST_METHOD;
 	const_method[6] = 10ull << 16; /* bytes of bytecode at 0x32 */
+	const_method[5] = 7;	       /* the number of its name at 0x28 */
 	world_memory(&s->world, METHOD, method, sizeof(method));
 	world_memory(&s->world, CONST_METHOD, const_method, sizeof(const_method));
 	s->world.region.const_method_off = 8;
 	s->world.region.const_bytes = 0x38;
 	s->world.region.code_size_off = 0x32;
+	s->world.region.method_name_off = 0x28;
 	name_blob("Interpreter");
 	put(s, BLOB + 28, 0, 4);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		__u64 told = FPL_FRAME_METHOD | EXACT | cases[i].method;
+		__u64 told = FPL_FRAME_METHOD | EXACT | cases[i].method |
+			     fpl_method_tag(CONST_METHOD, 7);
 		__u64 pc = JIT_FRAME(MIDDLE) | (cases[i].is_leaf ? EXACT : 0);
 		__u64 want[] = { FRAME(0x1008) | EXACT, cases[i].is_told ? told : pc, FRAME(0x4010),
 				 0 };
@@ -528,6 +531,40 @@ static void an_interpreted_frame_is_told_by_its_method(void **state)
 		s->walk.known = ARCH_ALL_REGS;
 		check_walk(s, cases[i].is_leaf ? JIT(MIDDLE) : PC(0x1008), FPL_STOP_OUTERMOST,
 			   want + cases[i].is_leaf);
+	}
+}
+
+/* Frames of a compiled method have a tag of its number, those of anything else have none. */
+static void a_compiled_method_is_told_from_others_at_its_address(void **state)
+{
+	static const struct {
+		const char *name;
+		uint32_t id;
+		uint16_t off;
+		uint64_t tag;
+	} cases[] = {
+		{ "nmethod", 5, 304, 6 },
+		{ "nmethod", 510 + 511 * 60, 304, 511 },
+		{ "nmethod", 511, 304, 1 },
+		{ "nmethod", 5, 0, 0 }, /* its place is not known */
+		{ "native nmethod", 5, 304, 0 },
+		{ "RuntimeStub", 5, 304, 0 },
+	};
+	struct scene *s = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		__u64 want[] = { JIT_FRAME(MIDDLE) | EXACT | cases[i].tag << FPL_FRAME_TAG_SHIFT,
+				 FRAME(0x4010), 0 };
+
+		print_message("%s %u\n", cases[i].name, cases[i].id);
+		name_blob(cases[i].name);
+		put(s, BLOB + 304, cases[i].id, 4);
+		s->world.region.compile_id_off = cases[i].off;
+		return_from(s, 8 + WORDS - 1, PC(0x4010));
+		s->walk.reg[ARCH_SP] = AT(8);
+		s->walk.reg[ARCH_FP] = 4;
+		s->walk.known = ARCH_ALL_REGS;
+		check_walk(s, JIT(MIDDLE), FPL_STOP_OUTERMOST, want);
 	}
 }
 
@@ -598,6 +635,7 @@ static void no_region_that_does_not_hold_is_taken(void **state)
 	REGION_REFUSED(good, code_off, 121);
 	REGION_REFUSED(good, complete_bytes, 8);
 	REGION_REFUSED(good, code_bytes, 2);
+	REGION_REFUSED(good, compile_id_off, (__u16)4096);
 }
 
 #define REGION_TEST(name) cmocka_unit_test_setup_teardown(name, region_setup, teardown)
@@ -610,6 +648,7 @@ int main(void)
 		REGION_TEST(an_interpreted_frame_says_where_its_callers_stack_begins),
 		REGION_TEST(the_barrier_of_a_method_is_known_by_its_cookie),
 		REGION_TEST(an_interpreted_frame_is_told_by_its_method),
+		REGION_TEST(a_compiled_method_is_told_from_others_at_its_address),
 		REGION_TEST(a_stub_is_left_from_each_of_its_instructions),
 		REGION_TEST(a_stub_without_a_frame_is_followed),
 		REGION_TEST(what_a_method_passes_to_a_leaf_lies_below_its_frame),

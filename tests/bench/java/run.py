@@ -9,7 +9,7 @@ Counts the samples of the threads that run the program, from the first instructi
 tests/support/java_chain.py, whose right stack is known; Mix, with ciphers, regular expressions, sorting and so on; a server,
 with its requests per second on stderr; and classes that come and go, whose methods call each other in a known order. "named"
 is the share of the frames of code made at run time that have a method's name, or a stub's. Prints TSV.
-Exit status 1: a stack is wrong, or less than 99.8 % are complete.
+Exit status 1: a stack is wrong (of loaders, more than one in a thousand), or less than 99.8 % are complete.
 """
 
 import argparse
@@ -71,11 +71,10 @@ def stacks_of(path, comms):
 
 
 def fault_of_loaders(stack):
-    """What is wrong with the order of the methods that Loaders calls; None: nothing."""
+    """A method of Loaders below one that does not call it; None: there is none. What has no name may be any method."""
     names = [frame["symbol"] or "" for frame in stack["user"]]
     for callee, caller in zip(names, names[1:]):
-        if callee in WORK[:-1] and caller != WORK[WORK.index(callee) + 1] or caller in WORK[1:] and callee in WORK[1:] and \
-                WORK.index(callee) + 1 != WORK.index(caller):
+        if callee in WORK[:-1] and caller not in ("", "Interpreter", WORK[WORK.index(callee) + 1]):
             return callee, caller
     return None
 
@@ -123,7 +122,7 @@ def main():
     parser.add_argument("fpless")
     parser.add_argument("--jvm", action="append", default=[])
     parser.add_argument("--only")
-    parser.add_argument("--ways", default=",".join(way for way in WAYS if way != "loaders"))  # some of its names are wrong (decision 0038)
+    parser.add_argument("--ways", default=",".join(WAYS))
     parser.add_argument("--seconds", type=int, default=5)
     parser.add_argument("--hz", type=int, default=997)
     options = parser.parse_args()
@@ -148,7 +147,7 @@ def main():
                                                           100 * named / (made or 1)), flush=True)
                 for fault in faults:
                     print(" ", *fault, file=sys.stderr)
-                if wrong or complete * 100 < LEAST * nr or not nr:
+                if wrong > (nr / 1000 if way == "loaders" else 0) or complete * 100 < LEAST * nr or not nr:
                     status = 1
     return status
 
