@@ -72,8 +72,8 @@ run_failed() {
 }
 
 # run PRESET CTEST_ARGUMENT...: all tests that are asked for. Those in quarantine come first, and what they say changes
-# nothing. A test that fails is run again, beside others that failed, and is named at the end: of some 60 tests that sample
-# programs on the running kernel about four in a run still fail by chance, and one must not hide the rest.
+# nothing. A test that fails is run again, beside others that failed, and is named at the end: those that sample programs on
+# the running kernel may still fail by chance (CONTRIBUTING.md says how often), and one must not hide the rest.
 # The closing lines of ctest come last, behind what was skipped and what took longest.
 run() {
 	local preset=$1 status=0 skipped apart closing=build/$1/ctest.log
