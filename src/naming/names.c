@@ -125,7 +125,7 @@ static bool name_generated(const struct names *names, const struct profile_stack
 		return false;
 	*ret = (struct frame_name){
 		.symbol = name.symbol,
-		.start = fpl_code_plain(lookup_addr) - name.offset,
+		.start = frame_lookup_pc(frame_addr(frame), frame_is_exact(frame)) - name.offset,
 		.code = name.lines,
 	};
 	return true;

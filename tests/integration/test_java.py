@@ -102,6 +102,9 @@ class JavaIsWalked(JavaCase):
         self.assert_share(nr, sum(stack["count"] for stack in java_threads(run.stacks)), 0.98)
         self.assert_share(callers, nr, 0.9)  # what is met in the last second of a JVM is not read
         self.assert_share(leaves, nr, 0.8)
+        # a method that is interpreted is told by its Method alone: it begins where that is
+        offsets = {frame["offset"] for stack in stacks for frame in stack["user"] if (frame["symbol"] or "").startswith("Chain.")}
+        self.assertEqual(offsets, {0})
 
     def test_a_jvm_that_runs_already_and_one_that_is_not_asked(self):
         process = self.running()
