@@ -215,9 +215,9 @@ fpl_region_holds(const struct fpl_region *region)
 #define FPL_FRAME_TAG_MASK  ((__u64)FPL_FRAME_TAG_MAX << FPL_FRAME_TAG_SHIFT)
 
 /* No tag is 0. */
-static inline __attribute__((__always_inline__)) __u64 fpl_frame_tag(__u64 number)
+static inline __attribute__((__always_inline__)) __u64 fpl_frame_tag(__u32 number)
 {
-	return (number % FPL_FRAME_TAG_MAX + 1) << FPL_FRAME_TAG_SHIFT;
+	return (__u64)(number % FPL_FRAME_TAG_MAX + 1) << FPL_FRAME_TAG_SHIFT;
 }
 
 /* The tag of a frame of the interpreter. Methods of unloaded classes lie at the same few addresses.
@@ -227,7 +227,7 @@ static inline __attribute__((__always_inline__)) __u64 fpl_method_tag(__u64 cons
 {
 	__u64 mixed = (const_method >> 3) * 0x9e3779b97f4a7c15ull + name * 0xc2b2ae3d27d4eb4full;
 
-	return fpl_frame_tag(mixed >> 40) | (mixed >> 37 & FPL_METHOD_LOW_MASK);
+	return fpl_frame_tag((__u32)(mixed >> 40)) | (mixed >> 37 & FPL_METHOD_LOW_MASK);
 }
 
 /* Code is looked for by its address and, with this bit above both, the tag of its frame. No raw

@@ -18,7 +18,6 @@
 
 /* The first eight bytes of the names of blobs, as a number. */
 #define REGION_NMETHOD	   0x00646f6874656d6eull /* "nmethod" */
-#define REGION_NATIVE	   0x6e2065766974616eull /* "native nmethod" */
 #define REGION_INTERPRETER 0x6572707265746e49ull /* "Interpreter" */
 #define REGION_STUBS	   0x74756f5262757453ull /* "StubRoutines (1)" */
 

@@ -189,7 +189,7 @@ static int add_nmethod(const struct walk *walk, const struct hotspot_nmethod *nm
 
 	if (!jit_read_uint(walk->memory, nmethod->blob + walk->hotspot->layout.compile_id, 4,
 			   &id) ||
-	    (walk->tag && walk->tag != (FPL_CODE_TAGGED | fpl_frame_tag(id))) ||
+	    (walk->tag && walk->tag != (FPL_CODE_TAGGED | fpl_frame_tag((uint32_t)id))) ||
 	    !read_method(walk, nmethod->method, &method))
 		return 0;
 	write_name(&method, name);

@@ -77,7 +77,7 @@ FPL_MUST_CHECK int job_jvm(struct job *job);
 /*
  * Find the stubs of the JVM @ret whose callers are found by rows made from their instructions:
  * ret->stubs, as many as there is room for, and ret->has_all_stubs. Cost: some ms for some 100 KiB
- * of code, a quarter of a second of CPU at most for each MiB.
+ * of code, a quarter of a second of CPU at most.
  */
 void stubs_find(struct jit_memory *memory, struct hotspot *ret);
 /* Read the code that PARSE_JVM_CODE asks for. Errors: those of client_jvm_code(). */

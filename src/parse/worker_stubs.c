@@ -24,7 +24,7 @@ static const struct table_limits limits = { .cpu_ns = NS_PER_S / 4,
 					    .rows = 1u << 18 };
 
 /* A function with a frame begins at a multiple of STUB_ALIGN by saving rbp. Returns how many there
- * are; @ret: NULL, or there is room for all. */
+ * are: @ret has room for as many as there are multiples in @hole. */
 static size_t find_entries(const struct synth_hole *hole, struct synth_entry *ret)
 {
 	uint64_t vaddr = (hole->start + STUB_ALIGN - 1) & ~(uint64_t)(STUB_ALIGN - 1);
@@ -35,11 +35,8 @@ static size_t find_entries(const struct synth_hole *hole, struct synth_entry *re
 		uint32_t code;
 
 		memcpy(&code, hole->bytes + (vaddr - hole->start), sizeof(code));
-		if (code != STUB_ENTRY)
-			continue;
-		if (ret)
-			ret[nr] = (struct synth_entry){ vaddr, EVIDENCE_CALL };
-		nr++;
+		if (code == STUB_ENTRY)
+			ret[nr++] = (struct synth_entry){ vaddr, EVIDENCE_CALL };
 	}
 	return nr;
 }
@@ -67,23 +64,17 @@ static void add_row(const struct cfi_row *row, struct hotspot *ret)
 		ret->stubs[ret->nr_stubs++] = region;
 }
 
-/* Add rows of the functions in @hole. */
-static void add_stubs(const struct synth_hole *hole, struct hotspot *ret)
+/* Add rows of the functions in @hole, as far as @budget goes. */
+static void add_stubs(const struct synth_hole *hole, struct budget *budget, struct hotspot *ret)
 {
-	size_t nr = find_entries(hole, NULL);
-	AUTO_FREE struct synth_entry *entries = nr ? calloc(nr, sizeof(*entries)) : NULL;
-	const struct synth_input input = {
-		.holes = hole, .nr_holes = 1, .entries = entries, .nr_entries = nr
-	};
+	AUTO_FREE struct synth_entry *entries =
+		calloc(hole->size / STUB_ALIGN + 1, sizeof(*entries));
+	struct synth_input input = { .holes = hole, .nr_holes = 1, .entries = entries };
 	struct synth_result result = { 0 };
-	struct budget budget;
 	struct fpl_err err;
 
-	if (!entries)
-		return;
-	find_entries(hole, entries);
-	budget_init(&budget, "stubs of HotSpot", &limits);
-	if (!synth_analyse(&input, &budget, &result, &err))
+	input.nr_entries = entries ? find_entries(hole, entries) : 0;
+	if (input.nr_entries && !synth_analyse(&input, budget, &result, &err))
 		for (size_t i = 0; i < result.nr_rows; i++)
 			add_row(&result.rows[i], ret);
 	synth_result_fini(&result);
@@ -106,14 +97,16 @@ void stubs_find(struct jit_memory *memory, struct hotspot *ret)
 	const struct fpl_region *heap = find_heap(ret);
 	uint64_t block = heap ? heap->start : 0;
 	struct hotspot_code code;
+	struct budget budget;
 
+	budget_init(&budget, "stubs of HotSpot", &limits);
 	while (heap && hotspot_stubs_next(memory, ret, heap, &block, &code)) {
 		struct synth_hole hole = { .start = code.begin, .size = code.end - code.begin };
 		AUTO_FREE uint8_t *bytes = hole.size <= STUBS_BYTES_MAX ? malloc(hole.size) : NULL;
 
 		hole.bytes = bytes;
 		if (bytes && jit_read(memory, code.begin, bytes, hole.size))
-			add_stubs(&hole, ret);
+			add_stubs(&hole, &budget, ret);
 		/* those of the compilers come last: named so since JDK 21 */
 		ret->has_all_stubs |= strstr(code.kind, "(2)") || strstr(code.kind, "ompiler");
 	}
